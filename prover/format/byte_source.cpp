@@ -1,0 +1,111 @@
+// Files: opening, positioned reads, and atomic writing.
+#include "prover/format/byte_source.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+namespace prover::format {
+
+class byte_source::descriptor {
+ public:
+  explicit descriptor(int fd) noexcept : fd_(fd) {}
+  ~descriptor() { ::close(fd_); }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+  int get() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+};
+
+namespace {
+
+std::string reason(int code) { return std::generic_category().message(code); }
+
+}  // namespace
+
+telltale::result<byte_source> byte_source::open(std::string path, std::string kind) {
+  byte_source r;
+  r.name_ = std::move(path);
+  r.kind_ = std::move(kind);
+  const int fd = ::open(r.name_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return r.wrong(reason(errno), "Check the path and its permissions");
+  r.file_ = std::make_shared<const descriptor>(fd);
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return r.wrong(reason(errno), "Check the path and its permissions");
+  if (!S_ISREG(status.st_mode)) return r.wrong("it is not a regular file", "Give the path of a file");
+  r.size_ = static_cast<u64>(status.st_size);
+  return r;
+}
+
+byte_source byte_source::from_memory(std::vector<std::byte> bytes, std::string name, std::string kind) {
+  byte_source r;
+  r.name_ = std::move(name);
+  r.kind_ = std::move(kind);
+  r.size_ = bytes.size();
+  r.memory_ = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return r;
+}
+
+telltale::result<void> byte_source::read(u64 offset, std::span<std::byte> into) const {
+  if (memory_) {
+    if (!into.empty()) std::memcpy(into.data(), memory_->data() + offset, into.size());
+    return {};
+  }
+  while (!into.empty()) {
+    const ssize_t got = ::pread(file_->get(), into.data(), into.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return wrong(reason(errno), "Check the disk");
+    if (got == 0) return wrong("it became shorter while it was read", "Let nothing write to it, and try again");
+    offset += static_cast<u64>(got);
+    into = into.subspan(static_cast<std::size_t>(got));
+  }
+  return {};
+}
+
+telltale::result<std::string> read_text(const std::string& path, const std::string& kind, u64 limit) {
+  auto source = byte_source::open(path, kind);
+  if (!source) return source.error();
+  if (source->size() > limit) {
+    return source->wrong("it has " + grouped(source->size()) + " bytes, more than the " + grouped(limit) +
+                             " that such a file can have",
+                         "Check that it is the right file");
+  }
+  std::string text(source->size(), '\0');
+  if (auto done = source->read(0, std::as_writable_bytes(std::span(text))); !done) return done.error();
+  return text;
+}
+
+telltale::result<void> write_text(const std::string& path, std::string_view text, const std::string& kind) {
+  const auto failed = [&](int code) -> telltale::error {
+    return {"cannot write " + kind + " \"" + path + "\": " + reason(code) + ". Check the folder and its permissions."};
+  };
+  // Devices and pipes (/dev/stdout) are written directly; a file is replaced only once its successor is complete.
+  struct stat status {};
+  const bool special = ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  const std::string target = special ? path : path + ".part" + std::to_string(::getpid());
+  std::FILE* file = std::fopen(target.c_str(), special ? "w" : "wx");
+  if (file == nullptr) return failed(errno);
+  errno = 0;
+  bool good = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  int code = good ? 0 : errno;
+  if (std::fclose(file) != 0 && good) {
+    good = false;
+    code = errno;
+  }
+  if (good && !special && std::rename(target.c_str(), path.c_str()) != 0) {
+    good = false;
+    code = errno;
+  }
+  if (good) return {};
+  if (!special) std::remove(target.c_str());
+  return failed(code);
+}
+
+}  // namespace prover::format
