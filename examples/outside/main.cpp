@@ -1,8 +1,7 @@
 // The smallest instrumented program: a scope whose attribute everything inside inherits, a span, a log line.
 // Where the records go is up to the environment: TELLTALE_SINKS=json:trace.jsonl ./outside job-7
-#include <telltale/core/telltale.hpp>
-
 #include <string>
+#include <telltale/core/telltale.hpp>
 
 TELLTALE_MODULE("example");
 using namespace telltale::literals;
