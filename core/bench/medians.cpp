@@ -1,10 +1,10 @@
 #include "core/bench/medians.hpp"
 
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 
 namespace telltale::bench {
 namespace {
@@ -24,7 +24,8 @@ class collector final : public benchmark::BenchmarkReporter {
     for (const Run& run : runs) {
       const std::string name = run.run_name.str();
       if (run.error_occurred) {
-        std::cerr << fmt::format("benchmark {} stopped: {}\n", name, run.error_message);
+        if (stopped_.insert(name).second)
+          std::cerr << "benchmark " << name << " stopped: " << run.error_message << '\n';
         continue;
       }
       if (run.run_type != Run::RT_Iteration || run.iterations == 0) continue;
@@ -39,6 +40,8 @@ class collector final : public benchmark::BenchmarkReporter {
   std::map<std::string, samples> by_name;
 
  private:
+  std::set<std::string> stopped_;
+
   // Without the settings that Google Benchmark appends ("/min_time:0.050", "/repeats:9").
   static std::string plain(std::string name) {
     for (const char* setting : {"/min_time:", "/repeats:"}) {
@@ -62,8 +65,8 @@ spread spread_of(std::vector<double> samples) {
 
 std::map<std::string, measured> run_benchmarks(const run_options& options) {
   // The settings are reached through Initialize alone.
-  std::vector<std::string> words{"bench", fmt::format("--benchmark_repetitions={}", std::max(options.repetitions, 9)),
-                                 fmt::format("--benchmark_min_time={}", options.min_seconds),
+  std::vector<std::string> words{"bench", "--benchmark_repetitions=" + std::to_string(std::max(options.repetitions, 9)),
+                                 "--benchmark_min_time=" + std::to_string(options.min_seconds),
                                  "--benchmark_enable_random_interleaving=true"};
   std::vector<char*> argv;
   argv.reserve(words.size());

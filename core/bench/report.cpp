@@ -1,8 +1,8 @@
 #include "core/bench/report.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -12,12 +12,22 @@
 namespace telltale::bench {
 namespace {
 
+// The shortest text without an exponent that reads back as the same number: 1.15, 0.7, 100000.
+std::string shortest(double v) {
+  std::array<char, 400> text{};  // enough for every double
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), v, std::chars_format::fixed).ptr;
+  return {text.data(), end};
+}
+
 // Four digits that count, and thousands apart: 0.3012, 22.41, 1,034,003.
 std::string number(double v) {
-  if (!std::isfinite(v)) return fmt::format("{}", v);
   const double size = std::fabs(v);
-  if (size < 1000) return fmt::format("{:.{}f}", v, size < 1 ? 4 : size < 10 ? 3 : size < 100 ? 2 : 1);
-  std::string digits = fmt::format("{:.0f}", v);
+  if (!std::isfinite(v) || size >= 1e15) return shortest(v);
+  std::array<char, 32> text{};
+  const int decimals = size < 1 ? 4 : size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), v, std::chars_format::fixed, decimals).ptr;
+  std::string digits(text.data(), end);
+  if (decimals > 0) return digits;
   const std::size_t first = digits.front() == '-' ? 1 : 0;
   for (std::size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
   return digits;
@@ -53,8 +63,8 @@ bool holds(const figure& f) {
 std::string describe(const figure& f) {
   if (f.bar.what == bar::on::nothing) return {};
   const char* sign = f.bar.which == bar::side::at_most ? "<=" : ">=";
-  if (f.bar.what == bar::on::ratio) return fmt::format("ratio {} {}", sign, f.bar.limit);
-  return fmt::format("{} {} {}", sign, f.bar.limit, f.unit);
+  const std::string limit = std::string(sign) + " " + shortest(f.bar.limit);
+  return f.bar.what == bar::on::ratio ? "ratio " + limit : limit + " " + f.unit;
 }
 
 std::optional<std::filesystem::path> options::peer(std::string_view name) const {
@@ -64,7 +74,7 @@ std::optional<std::filesystem::path> options::peer(std::string_view name) const 
 
 options parse_options(int argc, const char* const* argv) {
   options result;
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 1; i < argc; i += 2) {  // a name and its value
     const std::string_view name = argv[i];
     const std::string_view value = i + 1 < argc ? argv[i + 1] : "";
     const auto equals = value.find('=');
@@ -73,11 +83,10 @@ options parse_options(int argc, const char* const* argv) {
     } else if (name == "--peer" && equals != std::string_view::npos && equals > 0 && equals + 1 < value.size()) {
       result.peers.emplace(value.substr(0, equals), value.substr(equals + 1));
     } else {
-      std::cerr << fmt::format("{}: cannot read \"{}\". Usage: {} [--json FILE] [--peer NAME=PATH]...\n", argv[0], name,
-                               argv[0]);
+      std::cerr << argv[0] << ": cannot read \"" << name << "\". Usage: " << argv[0]
+                << " [--json FILE] [--peer NAME=PATH]...\n";
       std::exit(2);  // NOLINT(concurrency-mt-unsafe): before any thread
     }
-    ++i;
   }
   return result;
 }
@@ -88,7 +97,7 @@ void report::print(std::ostream& out) const {
   for (const figure& f : figures_) {
     const auto r = ratio(f);
     rows.push_back({f.name, number(f.value) + " " + f.unit,
-                    f.reference_value ? fmt::format("{}: {}", f.reference, number(*f.reference_value)) : f.reference,
+                    f.reference_value ? f.reference + ": " + number(*f.reference_value) : f.reference,
                     r ? number(*r) : "", describe(f),
                     f.bar.what == bar::on::nothing && holds(f) ? ""
                     : holds(f)                                 ? "yes"
@@ -144,7 +153,7 @@ int report::finish(const options& options, std::ostream& out) const {
     file << json();
     file.close();
     if (!file) {
-      std::cerr << fmt::format("cannot write {}: the figures above are not in it\n", options.json->string());
+      std::cerr << "cannot write " << options.json->string() << ": the figures above are not in it\n";
       return 2;
     }
   }
