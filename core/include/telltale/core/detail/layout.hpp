@@ -1,0 +1,130 @@
+// The bytes: records, slots of open spans, threads' blocks. What lies in the mapped memory is described here and
+// nowhere else; nothing in it is an address, so that a file of it can be read by another process.
+//
+// A record is a whole number of 64-byte lines and never wraps around the end of its ring:
+//
+//   word 0   lines (8) | kind (8) | state (8) | parts (8) | site (32)
+//   word 1   scope (32) | payload words (16) | depth of late attributes (16)
+//   word 2   time: begin of a span, moment of a log line or event          (clock ticks)
+//   word 3   end of a span                                                 (clock ticks)
+//   word 4,5 trace id            word 6 span id             word 7 parent span id; for a log, the span's call site
+//   word 8…  payload
+//
+// The payload holds the site's own attributes in the order of the site's table, then late ones, each preceded by a
+// word that names its key. A number is one word. A string is a word with its length (low half) and its full length
+// before it was cut (high half), then its bytes, padded to whole words: everything is written and copied in words, so
+// that a slot that has just been written can be read back without stalling on half-forwarded stores.
+//
+// A span is one record, written at its end. What does not fit into its slot, and events and links, are records of
+// their own that name the span and are counted in `parts`.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <telltale/core/attribute.hpp>
+
+namespace telltale::detail {
+
+inline constexpr std::size_t line_bytes = 64;
+inline constexpr std::size_t line_words = 8;
+inline constexpr std::size_t header_words = 8;
+inline constexpr std::size_t max_record_words = 255 * line_words;
+
+enum class record_kind : std::uint8_t {
+  padding = 0,  // skip to the start of the ring
+  span = 1,
+  log = 2,
+  attributes = 3,  // late attributes of a span
+  event = 4,
+  link = 5,
+  loss = 6,    // payload: reason, count, time of the first
+  thread = 7,  // payload: operating system's thread id, name: who writes from here on
+};
+
+struct record_header {
+  std::uint8_t lines;
+  record_kind kind;
+  std::uint8_t state;  // span: status (bit 0: failed), kind of span (bits 1-3), scope owner (bit 4)
+  std::uint8_t parts;  // span: number of records of its own, saturating at 255
+  std::uint32_t site;
+  std::uint32_t scope;
+  std::uint16_t payload_words;
+  std::uint16_t flags;
+  std::uint64_t time;
+  std::uint64_t end;
+  std::uint64_t trace_high;
+  std::uint64_t trace_low;
+  std::uint64_t span;
+  std::uint64_t parent;
+};
+static_assert(sizeof(record_header) == header_words * 8);
+
+inline constexpr std::uint8_t state_failed = 1;
+inline constexpr std::uint8_t state_kind_shift = 1;
+inline constexpr std::uint8_t state_kind_mask = 7;
+inline constexpr std::uint8_t state_owns_scope = 16;
+inline constexpr std::uint8_t state_truncated = 32;  // something of it was cut: see attribute caps
+
+// Bits of record_header::flags.
+inline constexpr std::uint16_t flag_no_static_attributes = 1;  // the site's own attributes are in a part
+
+// A late attribute: word = key (32) | type (8), then the value as above.
+constexpr std::uint64_t late_key(std::uint32_t key, attribute_type type) noexcept {
+  return std::uint64_t{key} | std::uint64_t{static_cast<std::uint8_t>(type)} << 32;
+}
+
+// An open span: the image of its record, plus what only its slot needs. Written by whoever holds the span, read by
+// the drain and by `recover`; the words are therefore atomics (relaxed: plain moves), guarded by `generation`.
+inline constexpr std::size_t slot_words = 32;
+inline constexpr std::size_t slot_payload_words = slot_words - header_words - 2;
+struct alignas(line_bytes) open_slot {
+  std::uint64_t words[header_words + slot_payload_words];
+  std::atomic<std::uint64_t> generation;  // 2g+1 while a span is open in it, 2g while free
+  std::uint32_t next_free;                // index + 1 of the next slot in a free list
+  std::uint32_t block;                    // index of the block it belongs to
+};
+static_assert(sizeof(open_slot) == slot_words * 8);
+
+enum class drop_reason : std::uint8_t {
+  ring_full = 0,       // the drain was slower than the program
+  no_memory = 1,       // no ring for this thread: the total cap is reached
+  too_many_open = 2,   // more open spans than slots
+  too_large = 3,       // a record above the largest size
+  shut_down = 4,       // after shutdown()
+};
+inline constexpr std::size_t drop_reasons = 5;
+
+// Counters that have a cell of their own per thread; any further ones share one cell.
+inline constexpr std::size_t max_counters = 256;
+
+// One thread's memory: its ring and its open spans. A block outlives its thread and is handed to a later one; the
+// records in it name the change of hands. Producer's, consumer's and rare words lie on lines of their own. The two
+// addresses are this process's and mean nothing to another reader.
+struct alignas(line_bytes) thread_block {
+  // Producer (the owning thread; the drain reads `head`).
+  std::atomic<std::uint64_t> head;  // bytes ever written, padding included
+  std::uint64_t limit;              // head may grow to here without a look at `tail`; 0: go the slow way
+  std::uint64_t mask;               // ring bytes - 1
+  std::uint64_t* ring;
+  open_slot* slots;                 // all slots of the process: a slot's number is its index here
+  std::uint32_t free_slots;         // number + 1 of the first free slot of this block, 0: none; owner's list
+  std::uint32_t index;              // of this block
+
+  // Consumer (the drain).
+  alignas(line_bytes) std::atomic<std::uint64_t> tail;  // bytes ever consumed
+
+  // Rare.
+  alignas(line_bytes) std::atomic<std::uint32_t> returned_slots;  // freed by other threads: number + 1, a stack
+  std::atomic<std::uint32_t> owned;                               // 1 while a thread lives in it
+  std::atomic<std::uint64_t> dropped[drop_reasons];               // owner counts, anybody reads
+  std::uint64_t told[drop_reasons];                               // how many of them loss records have told
+  std::atomic<std::uint64_t> first_drop_time;                     // of those not yet told, 0: none
+  std::atomic<std::uint64_t> truncated;                           // values that were cut
+
+  // This block's share of every counter; written by the owner alone.
+  alignas(line_bytes) std::atomic<std::uint64_t> counts[max_counters];
+};
+
+}  // namespace telltale::detail

@@ -1,0 +1,24 @@
+// The catalogue: every call site and key that was ever hit, written into the mapped memory, so that a record needs
+// only a number and a reader needs no address.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <telltale/core/sink.hpp>
+
+#include "filter.hpp"
+#include "memory.hpp"
+
+namespace telltale::detail {
+
+// Puts both filters into force for every site, those registered later included. Needs registry_mutex.
+void apply_filters_locked(const filter& log, const filter& trace) noexcept;
+
+// Reads a site back. `id` must be below the number of published sites.
+site_info read_site(const memory_map& m, std::uint32_t id);
+std::string_view read_key(const memory_map& m, std::uint32_t number) noexcept;
+
+// A site made at run time (the C ABI): its description and attributes are copied and live for ever.
+site* make_site(const site_description& d, const attribute_description* attributes, std::uint32_t count);
+
+}  // namespace telltale::detail

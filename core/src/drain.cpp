@@ -1,0 +1,408 @@
+// One pass of the drain: rings to views to sinks.
+#include "drain.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <telltale/core/clock.hpp>
+#include <telltale/core/detail/write.hpp>
+
+#include "catalogue.hpp"
+#include "decode.hpp"
+
+namespace telltale::detail {
+
+namespace {
+
+constexpr std::uint64_t release_every = 64 * 1024;  // bytes: a waiting producer goes on before the pass is over
+
+record_header header_of(const std::uint64_t* w) noexcept {
+  record_header h;
+  std::memcpy(&h, w, sizeof h);
+  return h;
+}
+
+// Records that somebody made (padding, losses and changes of hands are the library's own).
+bool counts_as_written(record_kind k) noexcept {
+  return k == record_kind::span || k == record_kind::log || k == record_kind::attributes || k == record_kind::event ||
+         k == record_kind::link;
+}
+
+}  // namespace
+
+template <class F>
+void drain::each(const sink_list& sinks, F f) {
+  for (const auto& s : sinks) {
+    try {
+      f(*s);
+    } catch (...) {  // a sink that throws must not stop the others
+      counts_.sink_exceptions.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+}
+
+drain::progress drain::pass(const sink_list& sinks) {
+  progress done;
+  memory_map* m = memory();
+  if (m == nullptr) return done;
+
+  const clock_sample now = sample_clocks();
+  if (!converter_) {
+    // The rate from the library's start until now; a first pass waits a few milliseconds for that.
+    const auto span_ns = static_cast<double>(std::max<std::int64_t>(now.wall_ns - started_.wall_ns, 1));
+    converter_.emplace(started_, static_cast<double>(now.ticks - started_.ticks) / span_ns);
+    corrected_ns_ = now.wall_ns;
+  } else if (now.wall_ns - corrected_ns_ > 500'000'000 || now.wall_ns < corrected_ns_) {
+    converter_->correct(now);
+    corrected_ns_ = now.wall_ns;
+  }
+  ++pass_;
+
+  // Scopes that ended before this pass begins: once it is over, every record that names them has been read.
+  const ended_scopes ending = take_ended_scopes();
+
+  std::uint64_t oldest = now.ticks;
+  const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < blocks; ++i) {
+    thread_block& b = m->blocks[i];
+    const std::uint64_t tail = b.tail.load(std::memory_order_relaxed);
+    if (b.head.load(std::memory_order_acquire) != tail) {
+      const std::uint64_t* first = b.ring + (tail & b.mask) / 8;
+      const auto kind = static_cast<record_kind>(*first >> 8 & 0xff);
+      if (kind == record_kind::log) oldest = std::min(oldest, first[2]);
+      if (kind == record_kind::span) oldest = std::min(oldest, first[3]);
+      read_block(b, sinks, done);
+    }
+  }
+  emit_waiting(sinks, pass_);
+
+  free_scopes(ending);
+
+  const std::uint64_t untold = m->header->no_memory.load(std::memory_order_relaxed);
+  if (untold > told_no_memory_) {
+    emit_loss(drop_reason::no_memory, untold - told_no_memory_, now.ticks, nullptr, sinks);
+    told_no_memory_ = untold;
+  }
+  if (done.bytes != 0) {
+    each(sinks, [](sink& s) { s.on_batch_end(); });
+    counts_.lag_ns.store(ns(now.ticks) - ns(oldest), std::memory_order_relaxed);
+  }
+  if (pass_ % 1024 == 0) purge_parts();
+  timespec cpu{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+  counts_.cpu_ns.store(std::int64_t{cpu.tv_sec} * 1'000'000'000 + cpu.tv_nsec, std::memory_order_relaxed);
+  return done;
+}
+
+void drain::read_block(thread_block& b, const sink_list& sinks, progress& done) {
+  const std::uint64_t head = b.head.load(std::memory_order_acquire);
+  std::uint64_t tail = b.tail.load(std::memory_order_relaxed);
+  const std::uint64_t from = tail;
+  done.fullest = std::max(done.fullest, static_cast<double>(head - tail) / static_cast<double>(b.mask + 1));
+  std::uint64_t released = tail;
+  std::uint64_t written = 0;
+  while (tail != head) {
+    const std::uint64_t* w = b.ring + (tail & b.mask) / 8;
+    const std::uint64_t bytes = (*w & 0xff) * line_bytes;
+    if (counts_as_written(static_cast<record_kind>(*w >> 8 & 0xff))) ++written;
+    read_record(w, state_of(b.index), sinks);
+    tail += bytes;
+    if (tail - released >= release_every) {
+      b.tail.store(tail, std::memory_order_release);
+      released = tail;
+    }
+  }
+  b.tail.store(tail, std::memory_order_release);
+  counts_.written.store(counts_.written.load(std::memory_order_relaxed) + written, std::memory_order_relaxed);
+  done.bytes += tail - from;
+}
+
+void drain::read_record(const std::uint64_t* w, block_state& state, const sink_list& sinks) {
+  switch (static_cast<record_kind>(*w >> 8 & 0xff)) {
+    case record_kind::span:
+      read_span(w, state.thread, sinks, partial::wait);
+      break;
+    case record_kind::log:
+      read_log(w, state.thread, sinks);
+      break;
+    case record_kind::attributes:
+    case record_kind::event:
+    case record_kind::link:
+      read_part(header_of(w), w + header_words);
+      break;
+    case record_kind::loss:
+      read_loss(header_of(w), state, sinks);
+      break;
+    case record_kind::thread:
+      read_thread(w, state);
+      break;
+    case record_kind::padding:
+      break;
+  }
+}
+
+void drain::read_span(const std::uint64_t* w, const thread_info& thread, const sink_list& sinks, partial p) {
+  const record_header h = header_of(w);
+  span_parts* parts = nullptr;
+  bool incomplete = false;
+  if (h.parts != 0) {
+    const auto found = parts_.find(h.span);
+    parts = found != parts_.end() ? &found->second : nullptr;
+    incomplete = (parts == nullptr ? 0 : parts->count) < h.parts;
+    if (incomplete && p == partial::wait) {
+      waiting_.push_back({{w, w + h.lines * line_words}, thread, pass_});
+      return;
+    }
+  }
+  const site_info& s = site(h.site);
+  attributes_.clear();
+  decode_attributes(*memory(), s.attributes, (h.flags & flag_no_static_attributes) != 0, w + header_words,
+                    h.site != 0 ? h.payload_words : 0, attributes_);
+  std::span<const event_view> events;
+  std::span<const link_view> links;
+  if (parts != nullptr) {
+    attributes_.insert(attributes_.end(), parts->attributes.begin(), parts->attributes.end());
+    events = parts->events;
+    links = parts->links;
+  }
+  if (attributes_.size() > s.attributes.size()) keep_last_of_each_key(attributes_);
+  const std::int64_t begin = ns(h.time);
+  const span_view view{s,
+                       scope(h.scope),
+                       thread,
+                       {h.trace_high, h.trace_low},
+                       {h.span},
+                       {h.parent},
+                       begin,
+                       std::max(begin, ns(h.end)),
+                       (h.state & state_failed) != 0,
+                       incomplete,
+                       static_cast<span_kind>(h.state >> state_kind_shift & state_kind_mask),
+                       attributes_,
+                       events,
+                       links};
+  each(sinks, [&](sink& out) { out.on_span(view); });
+  if (parts != nullptr) parts_.erase(h.span);
+  if (!announced_.empty()) announced_.erase(h.span);
+}
+
+void drain::read_log(const std::uint64_t* w, const thread_info& thread, const sink_list& sinks) {
+  const record_header h = header_of(w);
+  const site_info& s = site(h.site);
+  attributes_.clear();
+  decode_attributes(*memory(), s.attributes, false, w + header_words, h.site != 0 ? h.payload_words : 0, attributes_);
+  const auto origin = static_cast<std::uint32_t>(h.parent);
+  const log_view view{s,
+                      scope(h.scope),
+                      thread,
+                      {h.trace_high, h.trace_low},
+                      {h.span},
+                      origin != 0 ? std::string_view{site(origin).name} : std::string_view{},
+                      ns(h.time),
+                      attributes_};
+  each(sinks, [&](sink& out) { out.on_log(view); });
+}
+
+void drain::read_part(const record_header& h, const std::uint64_t* payload) {
+  span_parts& parts = parts_[h.span];
+  ++parts.count;
+  parts.pass = pass_;
+  if (h.kind == record_kind::link) {
+    if (parts.links.size() == max_attributes) {
+      counts_.truncated.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      parts.links.push_back({{payload[0], payload[1]}, {payload[2]}, static_cast<link_kind>(payload[3])});
+    }
+    return;
+  }
+  // The views point into the ring, which is about to be reused.
+  const auto keep = [&](std::vector<attribute_view>& views, std::size_t from) {
+    for (std::size_t i = from; i < views.size(); ++i) {
+      if (views[i].type == attribute_type::string) views[i].text = parts.texts.emplace_back(views[i].text);
+    }
+  };
+  const std::size_t so_far = h.kind == record_kind::event ? parts.events.size() : parts.attributes.size();
+  if (so_far == max_attributes) {
+    counts_.truncated.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (h.kind == record_kind::event) {
+    event_view& e = parts.events.emplace_back(event_view{ns(h.time), &site(h.site), {}});
+    decode_attributes(*memory(), e.site->attributes, false, payload, h.payload_words, e.attributes);
+    keep(e.attributes, 0);
+  } else {
+    const std::size_t from = parts.attributes.size();
+    decode_attributes(*memory(), {}, true, payload, h.payload_words, parts.attributes);
+    keep(parts.attributes, from);
+  }
+}
+
+void drain::read_loss(const record_header& h, block_state& state, const sink_list& sinks) {
+  const auto reason = static_cast<std::size_t>(h.span);
+  if (reason >= drop_reasons) return;
+  const std::uint64_t early = std::min(state.told_early[reason], h.end);
+  state.told_early[reason] = 0;
+  state.told[reason] += h.end - early;
+  if (h.end > early) {
+    emit_loss(static_cast<drop_reason>(reason), h.end - early, h.time, &state.thread, sinks);
+  }
+}
+
+void drain::read_thread(const std::uint64_t* w, block_state& state) {
+  const std::uint64_t* p = w + header_words;
+  const std::size_t size = p[1] & 0xffffffff;
+  thread_info info;
+  info.os_id = static_cast<std::int64_t>(p[0]);
+  info.name.assign(reinterpret_cast<const char*>(p + 2), std::min<std::size_t>(size, 63));
+  // The same thread under a new name keeps its number.
+  info.number = state.thread.os_id == info.os_id ? state.thread.number : ++threads_;
+  state.thread = std::move(info);
+}
+
+void drain::emit_loss(drop_reason why, std::uint64_t count, std::uint64_t since, const thread_info* t,
+                      const sink_list& sinks) {
+  const loss_view view{why, count, t, since != 0 ? ns(since) : 0};
+  each(sinks, [&](sink& s) { s.on_loss(view); });
+}
+
+void drain::settle(const sink_list& sinks) {
+  memory_map* m = memory();
+  if (m == nullptr || !converter_) return;
+  emit_waiting(sinks, pass_ + 1);
+  const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < blocks; ++i) {
+    thread_block& b = m->blocks[i];
+    block_state& state = state_of(i);
+    for (std::size_t r = 0; r < drop_reasons; ++r) {
+      const std::uint64_t count = b.dropped[r].load(std::memory_order_relaxed);
+      if (count <= state.told[r]) continue;
+      const std::uint64_t untold = count - state.told[r];
+      state.told[r] = count;
+      state.told_early[r] += untold;
+      emit_loss(static_cast<drop_reason>(r), untold, b.first_drop_time.load(std::memory_order_relaxed),
+                &state.thread, sinks);
+    }
+  }
+  each(sinks, [](sink& s) { s.on_batch_end(); });
+}
+
+void drain::emit_waiting(const sink_list& sinks, std::uint64_t before_pass) {
+  if (waiting_.empty()) return;
+  std::vector<waiting_span> later;
+  for (waiting_span& s : std::exchange(waiting_, {})) {
+    if (s.pass < before_pass) {
+      read_span(s.words.data(), s.thread, sinks, partial::emit);
+    } else {
+      later.push_back(std::move(s));
+    }
+  }
+  waiting_ = std::move(later);
+}
+
+void drain::announce_open(const sink_list& sinks) {
+  memory_map* m = memory();
+  if (m == nullptr || !converter_) return;
+  const std::uint64_t now = ticks();
+  const std::int64_t now_ns = ns(now);
+  const std::uint32_t slots = m->header->slots.load(std::memory_order_acquire);
+  bool any = false;
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    const open_slot& slot = m->slots[i];
+    const std::uint64_t generation = slot.generation.load(std::memory_order_acquire);
+    if ((generation & 1) == 0) continue;
+    std::uint64_t w[slot_words];
+    for (std::size_t k = 0; k < header_words + slot_payload_words; ++k) w[k] = get(&slot.words[k]);
+    // Unchanged meanwhile? (An acquire read-modify-write orders the reads above before it.)
+    if (const_cast<open_slot&>(slot).generation.fetch_add(0, std::memory_order_acq_rel) != generation) continue;
+    const record_header h = header_of(w);
+    const std::int64_t begin = ns(h.time);
+    if (now_ns - begin < 1'000'000'000 || !announced_.insert(h.span).second) continue;
+    if (slot.block == abandoned) continue;
+    const site_info& s = site(h.site);
+    attributes_.clear();
+    decode_attributes(*m, s.attributes, (h.flags & flag_no_static_attributes) != 0, w + header_words,
+                      h.site != 0 ? std::min<std::size_t>(h.payload_words, slot_payload_words) : 0, attributes_);
+    keep_last_of_each_key(attributes_);
+    const span_view view{s,
+                         scope(h.scope),
+                         state_of(slot.block).thread,
+                         {h.trace_high, h.trace_low},
+                         {h.span},
+                         {h.parent},
+                         begin,
+                         now_ns,
+                         (h.state & state_failed) != 0,
+                         false,
+                         static_cast<span_kind>(h.state >> state_kind_shift & state_kind_mask),
+                         attributes_,
+                         {},
+                         {}};
+    each(sinks, [&](sink& out) { out.on_open_span(view); });
+    any = true;
+  }
+  if (any) each(sinks, [](sink& s) { s.on_batch_end(); });
+}
+
+// Parts of spans whose end was dropped would stay for ever.
+void drain::purge_parts() {
+  if (parts_.empty() && announced_.empty()) return;
+  memory_map* m = memory();
+  std::unordered_set<std::uint64_t> open;
+  const std::uint32_t slots = m->header->slots.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    if ((m->slots[i].generation.load(std::memory_order_acquire) & 1) != 0) open.insert(get(&m->slots[i].words[6]));
+  }
+  std::erase_if(parts_, [&](const auto& p) { return p.second.pass + 2 < pass_ && !open.contains(p.first); });
+  std::erase_if(announced_, [&](std::uint64_t id) { return !open.contains(id); });
+}
+
+const site_info& drain::site(std::uint32_t id) {
+  memory_map* m = memory();
+  if (id >= m->header->sites.load(std::memory_order_acquire)) id = 0;
+  if (id >= sites_.size()) sites_.resize(id + 1);
+  if (sites_[id] == nullptr) {
+    sites_[id] = std::make_unique<site_info>(read_site(*m, id));
+    if (id == 0) {  // a call site for which the catalogue had no room
+      sites_[id]->name = "(call site beyond the catalogue)";
+      sites_[id]->module = "telltale";
+    }
+  }
+  return *sites_[id];
+}
+
+std::shared_ptr<const scope_info> drain::find_scope(std::uint32_t id) {
+  if (id == 0) return nullptr;
+  memory_map* m = memory();
+  const std::uint32_t index = id & 0xffff;
+  if (index >= max_scopes) return nullptr;
+  if (index >= scopes_.size()) scopes_.resize(max_scopes);
+  if (scopes_[index] != nullptr && scopes_[index]->id == id) return scopes_[index];
+  const scope_node& n = m->scopes[index];
+  if (n.id.load(std::memory_order_acquire) != id) {  // a context outlived its scope, and the node was used again
+    counts_.stale_scopes.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  auto info = std::make_shared<scope_info>();
+  info->id = id;
+  info->site = &site(n.site);
+  decode_attributes(*m, info->site->attributes, false, n.payload, n.words, info->attributes);
+  std::size_t bytes = 0;
+  for (const attribute_view& a : info->attributes) bytes += a.text.size();
+  info->storage.reserve(bytes);  // the views point into it: it must not move
+  for (attribute_view& a : info->attributes) {
+    const std::size_t at = info->storage.size();
+    info->storage.append(a.text);
+    a.text = std::string_view{info->storage}.substr(at, a.text.size());
+  }
+  info->parent = find_scope(n.parent);
+  scopes_[index] = info;
+  return info;
+}
+
+drain::block_state& drain::state_of(std::uint32_t block) {
+  if (block >= blocks_.size()) blocks_.resize(block + 1);
+  return blocks_[block];
+}
+
+}  // namespace telltale::detail

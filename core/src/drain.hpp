@@ -1,0 +1,112 @@
+// The drain: reads every ring, puts records back together and hands them to the sinks. One object per drain thread,
+// used by that thread only (tests use it directly).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <telltale/core/sink.hpp>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "clock.hpp"
+#include "memory.hpp"
+#include "scopes.hpp"
+
+namespace telltale::detail {
+
+using sink_list = std::vector<std::shared_ptr<sink>>;
+
+// Counts that the drain publishes for stats().
+struct drain_counts {
+  std::atomic<std::uint64_t> written{0};
+  std::atomic<std::uint64_t> stale_scopes{0};
+  std::atomic<std::uint64_t> truncated{0};  // events, links and attributes above the cap of a span
+  std::atomic<std::uint64_t> sink_exceptions{0};
+  std::atomic<std::int64_t> lag_ns{0};
+  std::atomic<std::int64_t> cpu_ns{0};
+};
+
+class drain {
+ public:
+  drain(clock_sample started, drain_counts& counts) : started_(started), counts_(counts) {}
+
+  // One pass over all rings. Returns the bytes it consumed and the fullest ring's share.
+  struct progress {
+    std::uint64_t bytes = 0;
+    double fullest = 0;
+  };
+  progress pass(const sink_list& sinks);
+
+  // After a pass: says what was dropped and has not been followed by a record that says so, and hands out spans whose
+  // parts never came.
+  void settle(const sink_list& sinks);
+
+  // Announces spans that have been open for a second, each once.
+  void announce_open(const sink_list& sinks);
+
+ private:
+  // What arrived of a span before its end.
+  struct span_parts {
+    std::vector<attribute_view> attributes;
+    std::vector<event_view> events;
+    std::vector<link_view> links;
+    std::deque<std::string> texts;  // what the views point into
+    std::uint32_t count = 0;
+    std::uint64_t pass = 0;
+  };
+  // A span whose parts are not all there yet: on its thread's ring the end overtook another thread's part.
+  struct waiting_span {
+    std::vector<std::uint64_t> words;
+    thread_info thread;
+    std::uint64_t pass;
+  };
+  struct block_state {
+    thread_info thread;  // who writes into it
+    std::uint64_t told_early[drop_reasons] = {};  // losses said before the ring said them
+    std::uint64_t told[drop_reasons] = {};
+  };
+  enum class partial { wait, emit };
+
+  void read_block(thread_block& b, const sink_list& sinks, progress& done);
+  void read_record(const std::uint64_t* w, block_state& state, const sink_list& sinks);
+  void read_span(const std::uint64_t* w, const thread_info& thread, const sink_list& sinks, partial p);
+  void read_log(const std::uint64_t* w, const thread_info& thread, const sink_list& sinks);
+  void read_part(const record_header& h, const std::uint64_t* w);
+  void read_loss(const record_header& h, block_state& state, const sink_list& sinks);
+  void read_thread(const std::uint64_t* w, block_state& state);
+  void emit_loss(drop_reason why, std::uint64_t count, std::uint64_t since, const thread_info* thread,
+                 const sink_list& sinks);
+  void emit_waiting(const sink_list& sinks, std::uint64_t before_pass);
+  void purge_parts();
+
+  const site_info& site(std::uint32_t id);
+  const scope_info* scope(std::uint32_t id) { return find_scope(id).get(); }
+  std::shared_ptr<const scope_info> find_scope(std::uint32_t id);
+  block_state& state_of(std::uint32_t block);
+  std::int64_t ns(std::uint64_t ticks) const { return converter_->to_ns(ticks); }
+  template <class F>
+  void each(const sink_list& sinks, F f);
+
+  clock_sample started_;
+  drain_counts& counts_;
+  std::optional<tick_converter> converter_;
+  std::int64_t corrected_ns_ = 0;
+  std::uint64_t pass_ = 0;
+
+  std::vector<std::unique_ptr<site_info>> sites_;
+  std::vector<std::shared_ptr<const scope_info>> scopes_;  // by node
+  std::uint32_t threads_ = 0;  // seen so far
+  std::vector<block_state> blocks_;
+  std::unordered_map<std::uint64_t, span_parts> parts_;
+  std::vector<waiting_span> waiting_;
+  std::unordered_set<std::uint64_t> announced_;
+  std::uint64_t told_no_memory_ = 0;
+
+  // Reused, so that a record costs no allocation.
+  std::vector<attribute_view> attributes_;
+};
+
+}  // namespace telltale::detail

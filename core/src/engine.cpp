@@ -1,0 +1,539 @@
+// The running library.
+#include "engine.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "catalogue.hpp"
+#include "clock.hpp"
+#include "drain.hpp"
+#include "record.hpp"
+#include "units.hpp"
+
+namespace telltale {
+
+namespace detail {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+// The drain's thread and what others say to it. Replaced as a whole after fork() and after a shutdown.
+struct service {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t flushes_asked = 0;
+  std::uint64_t flushes_done = 0;
+  bool last_flush_complete = true;
+  steady::time_point flush_deadline{};
+  bool stop = false;
+  bool stopped = false;
+  std::thread thread;
+};
+
+enum class phase : std::uint8_t { idle, running, shut_down };
+
+// Everything that changes; never destroyed, because records come from static destructors too.
+struct state {
+  std::mutex mutex;  // the configuration's
+  bool configured = false;
+  options settings;
+  std::shared_ptr<const sink_list> sinks = std::make_shared<sink_list>();
+  sink_list configured_sinks;
+  sink_list added_sinks;
+  service* drain = nullptr;
+  clock_sample started{};
+  filter log;
+  filter trace;
+};
+
+state& self() {
+  static state& s = *new state;
+  return s;
+}
+
+constinit std::atomic<bool> configured{false};
+constinit std::atomic<phase> now_in{phase::idle};
+constinit std::atomic<overflow_policy> policy{overflow_policy::drop};
+constinit drain_counts counts;
+thread_local bool is_drain_thread = false;
+
+void publish_sinks_locked(state& s) {
+  auto list = std::make_shared<sink_list>(s.configured_sinks);
+  list->insert(list->end(), s.added_sinks.begin(), s.added_sinks.end());
+  s.sinks = std::move(list);
+}
+
+std::shared_ptr<const sink_list> sinks_now() {
+  state& s = self();
+  const std::lock_guard lock(s.mutex);
+  return s.sinks;
+}
+
+bool flush_sinks(const sink_list& sinks, steady::time_point deadline) {
+  bool complete = true;
+  for (const auto& s : sinks) {
+    try {
+      complete = s->flush(deadline) && complete;
+    } catch (...) {
+      counts.sink_exceptions.fetch_add(1, std::memory_order_relaxed);
+      complete = false;
+    }
+  }
+  return complete;
+}
+
+// How long to sleep: hardly at all while rings fill quickly, ever longer while nothing comes.
+std::chrono::microseconds pause_after(const drain::progress& p, std::chrono::microseconds last) {
+  using std::chrono::microseconds;
+  if (p.fullest > 0.25) return microseconds(50);
+  if (p.fullest > 0.05) return microseconds(500);
+  if (p.bytes != 0) return microseconds(1000);
+  return std::min(microseconds(8000), std::max(microseconds(1000), last * 2));
+}
+
+void run(service* me, clock_sample started) {
+  is_drain_thread = true;
+  drain d(started, counts);
+  std::chrono::microseconds pause(5000);  // the clock's rate is measured over this
+  steady::time_point announce_at = steady::now() + std::chrono::milliseconds(500);
+  std::unique_lock lock(me->mutex);
+  for (;;) {
+    me->changed.wait_for(lock, pause, [&] { return me->stop || me->flushes_asked != me->flushes_done; });
+    const std::uint64_t asked = me->flushes_asked;
+    const bool flush = me->flushes_asked != me->flushes_done || me->stop;
+    const bool stop = me->stop;
+    const steady::time_point deadline = me->flush_deadline;
+    lock.unlock();
+
+    const std::shared_ptr<const sink_list> sinks = sinks_now();
+    const drain::progress p = d.pass(*sinks);
+    if (steady::now() >= announce_at) {
+      d.announce_open(*sinks);
+      announce_at = steady::now() + std::chrono::milliseconds(250);
+    }
+    bool complete = true;
+    if (flush) {
+      d.pass(*sinks);  // a span whose end overtook one of its parts
+      d.settle(*sinks);
+      complete = flush_sinks(*sinks, deadline);
+    }
+    pause = pause_after(p, pause);
+
+    lock.lock();
+    if (flush) {
+      me->flushes_done = asked;
+      me->last_flush_complete = complete;
+      me->changed.notify_all();
+    }
+    if (stop) break;
+  }
+  me->stopped = true;
+  me->changed.notify_all();
+}
+
+void start_drain_locked(state& s) {
+  if (s.drain != nullptr || now_in.load(std::memory_order_relaxed) == phase::shut_down) return;
+  auto* service_ = new service;
+  sigset_t all;
+  sigset_t former;
+  ::sigfillset(&all);  // the program's signals are the program's business
+  ::pthread_sigmask(SIG_SETMASK, &all, &former);
+  try {
+    service_->thread = std::thread(run, service_, s.started);
+    ::pthread_setname_np(service_->thread.native_handle(), "telltale");
+    s.drain = service_;
+    now_in.store(phase::running, std::memory_order_release);
+  } catch (const std::system_error& e) {
+    std::fprintf(stderr, "telltale: cannot start the drain's thread: %s. Records are counted as dropped.\n", e.what());
+    delete service_;
+    now_in.store(phase::shut_down, std::memory_order_release);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
+}
+
+// Asks the drain for a flush (and to stop) and waits. False when the deadline passed or a sink was not done.
+bool ask(service& s, steady::time_point deadline, bool stop) {
+  std::unique_lock lock(s.mutex);
+  if (s.stopped) return s.last_flush_complete;
+  const std::uint64_t ticket = ++s.flushes_asked;
+  s.flush_deadline = std::max(s.flush_deadline, deadline);
+  s.stop = s.stop || stop;
+  s.changed.notify_all();
+  const bool in_time = s.changed.wait_until(
+      lock, deadline, [&] { return s.flushes_done >= ticket && (!stop || s.stopped); });
+  return in_time && s.last_flush_complete;
+}
+
+// --- fork ---------------------------------------------------------------------------------------------------------
+
+void before_fork() {
+  self().mutex.lock();
+  registry_mutex.lock();
+}
+void after_fork_in_parent() {
+  registry_mutex.unlock();
+  self().mutex.unlock();
+}
+// The child has one thread, and no drain. What other threads held at that moment (the drain's own lock, a sink's) is
+// left behind untouched; its first record starts a drain of its own.
+void after_fork_in_child() {
+  state& s = self();
+  s.drain = nullptr;
+  if (now_in.load(std::memory_order_relaxed) == phase::running) now_in.store(phase::idle, std::memory_order_relaxed);
+  reset_after_fork();
+  counts.written.store(0, std::memory_order_relaxed);
+  counts.stale_scopes.store(0, std::memory_order_relaxed);
+  counts.truncated.store(0, std::memory_order_relaxed);
+  s.started = sample_clocks();
+  for (sink_list* list : {&s.configured_sinks, &s.added_sinks}) {
+    sink_list of_child;
+    for (const auto& sink_ : *list) {
+      if (auto fresh = sink_->for_child()) of_child.push_back(std::move(fresh));
+    }
+    new sink_list(std::move(*list));  // the parent's are never destroyed here: their threads don't exist
+    *list = std::move(of_child);
+  }
+  new std::shared_ptr<const sink_list>(s.sinks);
+  publish_sinks_locked(s);
+  registry_mutex.unlock();
+  s.mutex.unlock();
+}
+
+// --- configuration ------------------------------------------------------------------------------------------------
+
+void prepare_once_locked(state& s, bool monotonic) {
+  if (s.started.wall_ns != 0) return;
+  choose_clock(monotonic);
+  s.started = sample_clocks();
+  ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+result<void> configure_locked(state& s, const options& o) {
+  auto log = filter::parse(o.log);
+  if (!log) return error{"TELLTALE_LOG: " + log.error().message};
+  auto trace = filter::parse(o.trace);
+  if (!trace) return error{"TELLTALE_TRACE: " + trace.error().message};
+  const bool laid_out = memory() != nullptr;
+  if (laid_out && (o.ring_bytes != s.settings.ring_bytes || o.memory_bytes != s.settings.memory_bytes)) {
+    return error{"cannot change the size of the rings: something was already recorded with rings of " +
+                 std::to_string(s.settings.ring_bytes) +
+                 " bytes. Call telltale::start() before the first record, or set TELLTALE_RING."};
+  }
+  if (o.ring_bytes < 65536 || o.ring_bytes > (std::size_t{1} << 30) || (o.ring_bytes & (o.ring_bytes - 1)) != 0) {
+    return error{"cannot use rings of " + std::to_string(o.ring_bytes) +
+                 " bytes: the size is a power of two from 64KiB to 1GiB"};
+  }
+  if (o.memory_bytes < o.ring_bytes) {
+    return error{"cannot use " + std::to_string(o.memory_bytes) + " bytes of memory for rings of " +
+                 std::to_string(o.ring_bytes) + ": at least one must fit"};
+  }
+  auto sinks = make_sinks(o.sinks);
+  if (!sinks) return sinks.error();
+  prepare_once_locked(s, o.monotonic_clock);
+  s.settings = o;
+  policy.store(o.overflow, std::memory_order_relaxed);
+  s.configured_sinks = std::move(*sinks);
+  publish_sinks_locked(s);
+  s.log = std::move(*log);
+  s.trace = std::move(*trace);
+  {
+    const std::lock_guard lock(registry_mutex);
+    apply_filters_locked(s.log, s.trace);
+  }
+  s.configured = true;
+  configured.store(true, std::memory_order_release);
+  return {};
+}
+
+// Reads the environment into `o`; what cannot be read keeps its default and is reported.
+std::vector<error> read_environment(options& o) {
+  std::vector<error> errors;
+  const auto get = [](const char* name) -> const char* {
+    const char* v = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): once, at start
+    return v != nullptr && *v != '\0' ? v : nullptr;
+  };
+  const auto complain = [&](const char* name, const error& e) { errors.push_back({std::string(name) + ": " + e.message}); };
+
+  const auto read_filter = [&](const char* name, std::string& to, filter::grammar g) {
+    const char* v = get(name);
+    if (v == nullptr) return false;
+    if (auto f = filter::parse(v, g); !f) {
+      complain(name, f.error());
+    } else {
+      to = v;
+    }
+    return true;
+  };
+  if (!read_filter("TELLTALE_LOG", o.log, filter::grammar::telltale)) {
+    if (const char* v = get("RUST_LOG")) {
+      if (auto f = filter::parse(v, filter::grammar::rust_log)) {
+        o.log = f->as_telltale();
+      } else {
+        complain("RUST_LOG", f.error());
+      }
+    }
+  }
+  read_filter("TELLTALE_TRACE", o.trace, filter::grammar::telltale);
+  if (const char* v = get("TELLTALE_SINKS")) o.sinks = v;
+
+  const auto read_size = [&](const char* name, std::size_t& to) {
+    const char* v = get(name);
+    if (v == nullptr) return;
+    if (auto n = parse_size(v)) {
+      to = *n;
+    } else {
+      complain(name, n.error());
+    }
+  };
+  read_size("TELLTALE_RING", o.ring_bytes);
+  read_size("TELLTALE_MEMORY", o.memory_bytes);
+  if (const char* v = get("TELLTALE_EXIT_TIMEOUT")) {
+    if (auto d = parse_duration(v)) {
+      o.exit_timeout = *d;
+    } else {
+      complain("TELLTALE_EXIT_TIMEOUT", d.error());
+    }
+  }
+  const auto read_word = [&](const char* name, std::string_view first, std::string_view second, auto set) {
+    const char* v = get(name);
+    if (v == nullptr) return;
+    if (v == first || v == second) {
+      set(v == second);
+    } else {
+      complain(name, {"\"" + std::string(v) + "\" is neither " + std::string(first) + " nor " + std::string(second)});
+    }
+  };
+  read_word("TELLTALE_OVERFLOW", "drop", "block",
+            [&](bool second) { o.overflow = second ? overflow_policy::block : overflow_policy::drop; });
+  read_word("TELLTALE_CLOCK", "tsc", "monotonic", [&](bool second) { o.monotonic_clock = second; });
+  return errors;
+}
+
+}  // namespace
+
+void engine::ensure_configured() noexcept {
+  if (configured.load(std::memory_order_acquire)) return;
+  state& s = self();
+  const std::lock_guard lock(s.mutex);
+  if (s.configured) return;
+  // Nobody called start(): there is no caller to give an error to, so it is said once and the default holds.
+  options o;
+  std::vector<error> errors = read_environment(o);
+  if (auto done = configure_locked(s, o); !done) {
+    errors.push_back(done.error());
+    options fallback = options{};
+    fallback.log = o.log;
+    fallback.trace = o.trace;
+    (void)configure_locked(s, fallback);
+  }
+  for (const error& e : errors) std::fprintf(stderr, "telltale: %s (the default holds)\n", e.message.c_str());
+}
+
+void engine::ensure_drain() noexcept {
+  if (now_in.load(std::memory_order_acquire) != phase::idle) return;
+  ensure_configured();
+  state& s = self();
+  const std::lock_guard lock(s.mutex);
+  start_drain_locked(s);
+}
+
+memory_sizes engine::sizes_locked() noexcept { return {self().settings.ring_bytes, self().settings.memory_bytes}; }
+
+full_action engine::when_full() noexcept {
+  if (now_in.load(std::memory_order_relaxed) == phase::shut_down) return full_action::drop_shut_down;
+  if (policy.load(std::memory_order_relaxed) == overflow_policy::drop || is_drain_thread) return full_action::drop;
+  return full_action::wait;
+}
+
+namespace {
+
+// Runs when the library is finalised: after the program's static objects, which may record until then.
+[[gnu::destructor]] void at_exit() {
+  if (!configured.load(std::memory_order_acquire) || is_drain_thread) return;
+  const shutdown_report r = shutdown(self().settings.exit_timeout);
+  if (!r.complete) {
+    std::fprintf(stderr, "telltale: exit did not wait any longer for a sink; %llu records were not written\n",
+                 static_cast<unsigned long long>(r.undelivered));
+  }
+}
+
+// Records that nobody will read any more.
+std::uint64_t left_in_rings() noexcept {
+  memory_map* m = memory();
+  if (m == nullptr) return 0;
+  std::uint64_t left = 0;
+  const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < blocks; ++i) {
+    const thread_block& b = m->blocks[i];
+    const std::uint64_t head = b.head.load(std::memory_order_acquire);
+    for (std::uint64_t at = b.tail.load(std::memory_order_acquire); at < head;) {
+      const std::uint64_t word = b.ring[(at & b.mask) / 8];
+      const auto kind = static_cast<record_kind>(word >> 8 & 0xff);
+      if (kind >= record_kind::span && kind <= record_kind::link) ++left;
+      if ((word & 0xff) == 0) break;
+      at += (word & 0xff) * line_bytes;
+    }
+  }
+  return left;
+}
+
+}  // namespace
+
+}  // namespace detail
+
+using detail::self;
+
+result<options> options::from_environment() {
+  options o;
+  if (const std::vector<error> errors = detail::read_environment(o); !errors.empty()) return errors.front();
+  return o;
+}
+
+result<void> start() {
+  const auto o = options::from_environment();
+  if (!o) return o.error();
+  return start(*o);
+}
+
+result<void> start(const options& o) {
+  auto& s = self();
+  const std::lock_guard lock(s.mutex);
+  if (auto done = detail::configure_locked(s, o); !done) return done;
+  if (detail::now_in.load() == detail::phase::shut_down) {
+    detail::now_in.store(detail::phase::idle);
+    detail::start_drain_locked(s);
+  }
+  return {};
+}
+
+result<void> set_log_filter(std::string_view directives) {
+  detail::engine::ensure_configured();
+  auto f = detail::filter::parse(directives);
+  if (!f) return f.error();
+  auto& s = self();
+  const std::lock_guard lock(s.mutex);
+  s.log = std::move(*f);
+  const std::lock_guard registry(detail::registry_mutex);
+  detail::apply_filters_locked(s.log, s.trace);
+  return {};
+}
+
+result<void> set_trace_filter(std::string_view directives) {
+  detail::engine::ensure_configured();
+  auto f = detail::filter::parse(directives);
+  if (!f) return f.error();
+  auto& s = self();
+  const std::lock_guard lock(s.mutex);
+  s.trace = std::move(*f);
+  const std::lock_guard registry(detail::registry_mutex);
+  detail::apply_filters_locked(s.log, s.trace);
+  return {};
+}
+
+std::string log_filter() {
+  detail::engine::ensure_configured();
+  const std::lock_guard lock(self().mutex);
+  return self().log.text();
+}
+
+std::string trace_filter() {
+  detail::engine::ensure_configured();
+  const std::lock_guard lock(self().mutex);
+  return self().trace.text();
+}
+
+void add_sink(std::shared_ptr<sink> sink_) {
+  detail::engine::ensure_configured();
+  auto& s = self();
+  const std::lock_guard lock(s.mutex);
+  s.added_sinks.push_back(std::move(sink_));
+  detail::publish_sinks_locked(s);
+}
+
+void remove_sink(const std::shared_ptr<sink>& sink_) {
+  flush();
+  auto& s = self();
+  const std::lock_guard lock(s.mutex);
+  std::erase(s.added_sinks, sink_);
+  detail::publish_sinks_locked(s);
+}
+
+namespace {
+detail::service* running_drain() {
+  const std::lock_guard lock(self().mutex);
+  return self().drain;
+}
+}  // namespace
+
+bool flush(std::chrono::milliseconds timeout) {
+  if (detail::is_drain_thread) return false;
+  detail::service* const drain = running_drain();
+  return drain == nullptr || detail::ask(*drain, detail::steady::now() + timeout, false);
+}
+
+shutdown_report shutdown(std::chrono::milliseconds timeout) {
+  if (detail::is_drain_thread) return {};
+  const auto deadline = detail::steady::now() + timeout;
+  detail::now_in.store(detail::phase::shut_down);
+  detail::service* const drain = running_drain();
+  if (drain == nullptr) return {true, 0};
+  shutdown_report report;
+  report.complete = detail::ask(*drain, deadline, true);
+  {
+    auto& s = self();
+    const std::lock_guard lock(s.mutex);
+    if (s.drain == drain) {  // the first of several callers
+      const std::lock_guard its(drain->mutex);
+      if (drain->stopped) {
+        drain->thread.join();
+      } else {
+        drain->thread.detach();  // it hangs in a sink; the service object is left to it
+      }
+      s.drain = nullptr;
+    }
+  }
+  report.undelivered = detail::left_in_rings();
+  report.complete = report.complete && report.undelivered == 0;
+  return report;
+}
+
+statistics stats() {
+  statistics out;
+  detail::memory_map* m = detail::memory();
+  out.clock = detail::clock_description();
+  out.written = detail::counts.written.load(std::memory_order_relaxed);
+  out.stale_scopes = detail::counts.stale_scopes.load(std::memory_order_relaxed);
+  out.truncated = detail::counts.truncated.load(std::memory_order_relaxed);
+  out.sink_errors = detail::counts.sink_exceptions.load(std::memory_order_relaxed);
+  out.drain_cpu = std::chrono::nanoseconds(detail::counts.cpu_ns.load(std::memory_order_relaxed));
+  out.drain_lag = std::chrono::nanoseconds(detail::counts.lag_ns.load(std::memory_order_relaxed));
+  for (const auto& s : *detail::sinks_now()) {
+    out.sink_dropped += s->dropped();
+    out.sink_errors += s->errors();
+  }
+  if (m == nullptr) return out;
+  const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < blocks; ++i) {
+    const detail::thread_block& b = m->blocks[i];
+    for (std::size_t r = 0; r < detail::drop_reasons; ++r) out.dropped[r] += b.dropped[r].load(std::memory_order_relaxed);
+    out.truncated += b.truncated.load(std::memory_order_relaxed);
+    out.threads += b.owned.load(std::memory_order_relaxed);
+  }
+  const auto at = [&](drop_reason r) -> std::uint64_t& { return out.dropped[static_cast<std::size_t>(r)]; };
+  at(drop_reason::no_memory) += m->header->no_memory.load(std::memory_order_relaxed);
+  out.lost_scopes = m->header->lost_scopes.load(std::memory_order_relaxed);
+  if (detail::now_in.load() == detail::phase::shut_down) at(drop_reason::shut_down) += detail::left_in_rings();
+  const std::uint32_t slots = m->header->slots.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < slots; ++i) out.open_spans += m->slots[i].generation.load(std::memory_order_relaxed) & 1;
+  return out;
+}
+
+}  // namespace telltale

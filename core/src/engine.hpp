@@ -1,0 +1,26 @@
+// The running library: configuration, the drain's thread, sinks, flush, shutdown, fork. One per process.
+//
+// Lock order: configuration (engine.cpp) before registry_mutex; neither is ever taken by a record on its hot path.
+#pragma once
+
+#include <cstdint>
+
+#include "memory.hpp"
+
+namespace telltale::detail {
+
+// What a record does that finds its ring full.
+enum class full_action : std::uint8_t { wait, drop, drop_shut_down };
+
+struct engine {
+  // Reads the environment unless start() was called before; complains on stderr about what it can't read. Cheap once
+  // done. Call it before registry_mutex is taken.
+  static void ensure_configured() noexcept;
+  // Starts the drain's thread if there is none.
+  static void ensure_drain() noexcept;
+  // Sizes for a mapping that is about to be made.
+  static memory_sizes sizes_locked() noexcept;
+  static full_action when_full() noexcept;
+};
+
+}  // namespace telltale::detail

@@ -1,0 +1,95 @@
+// Writing characters fast: a growing buffer, numbers, hexadecimal ids, times, and strings that are valid JSON or safe
+// on a terminal whatever they contain.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <telltale/core/sink.hpp>
+#include <utility>
+
+namespace telltale::detail {
+
+// A growing run of characters. Reserve once per line, then put() without checks. (A std::string would fill with zeros
+// what it grows by.)
+class buffer {
+ public:
+  buffer() = default;
+  buffer(buffer&& o) noexcept
+      : data_(std::move(o.data_)), at_(std::exchange(o.at_, nullptr)), end_(std::exchange(o.end_, nullptr)) {}
+  buffer& operator=(buffer&& o) noexcept {
+    data_ = std::move(o.data_);
+    at_ = std::exchange(o.at_, nullptr);
+    end_ = std::exchange(o.end_, nullptr);
+    return *this;
+  }
+
+  // Makes room for `n` more characters.
+  void reserve(std::size_t n) {
+    if (static_cast<std::size_t>(end_ - at_) < n) [[unlikely]] grow(n);
+  }
+  void put(char c) noexcept { *at_++ = c; }
+  void put(std::string_view s) noexcept {
+    if (!s.empty()) std::memcpy(at_, s.data(), s.size());
+    at_ += s.size();
+  }
+  template <class N>
+  void number(N n) noexcept {  // needs 24 characters
+    at_ = std::to_chars(at_, at_ + 24, n).ptr;
+  }
+  // With its own reservation.
+  void append(std::string_view s) {
+    reserve(s.size());
+    put(s);
+  }
+
+  std::string_view view() const noexcept { return {data_.get(), size()}; }
+  std::size_t size() const noexcept { return static_cast<std::size_t>(at_ - data_.get()); }
+  std::size_t capacity() const noexcept { return static_cast<std::size_t>(end_ - data_.get()); }
+  bool empty() const noexcept { return size() == 0; }
+  void clear() noexcept { at_ = data_.get(); }
+
+  // For writers of their own: where the next character goes, after a reserve().
+  char* here() noexcept { return at_; }
+  void moved_to(char* p) noexcept { at_ = p; }
+
+ private:
+  void grow(std::size_t n);
+  std::unique_ptr<char[]> data_;
+  char* at_ = nullptr;
+  char* end_ = nullptr;
+};
+
+// 16 lower-case digits.
+void put_hex(buffer& w, std::uint64_t v) noexcept;
+
+// "2026-05-08T20:45:12.183456Z" with 3 or 6 digits of a second. Remembers the last second.
+class time_writer {
+ public:
+  explicit time_writer(int digits) : digits_(digits) {}
+  void put(buffer& w, std::int64_t ns) noexcept;  // needs 32 characters
+
+ private:
+  int digits_;
+  std::int64_t second_ = INT64_MIN;
+  char text_[24] = {};  // "2026-05-08T20:45:12."
+};
+
+// Nanoseconds as milliseconds without trailing zeros: "2.803417", "0". Needs 32 characters.
+void put_milliseconds(buffer& w, std::int64_t ns) noexcept;
+
+// A JSON string with its quotes. Control characters are escaped; bytes that are no UTF-8 become U+FFFD.
+void append_json_string(buffer& w, std::string_view s);
+// A JSON value: numbers as numbers (64-bit integers in full); NaN and infinities, which JSON lacks, as strings.
+void append_json_value(buffer& w, const attribute_view& a);
+
+// Text for a terminal or a line-oriented file: control characters (line feeds and escape sequences among them) and
+// line separators are written as escapes, invalid bytes as U+FFFD.
+void append_safe_text(std::string& out, std::string_view s);
+// The same in quotes, with quotes and backslashes escaped.
+void append_quoted(std::string& out, std::string_view s);
+
+}  // namespace telltale::detail

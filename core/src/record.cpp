@@ -1,0 +1,363 @@
+// Writing records: the library's half of the hot path, and everything about it that is rare.
+#include "record.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <telltale/core/detail/write.hpp>
+#include <telltale/core/span.hpp>
+
+#include "engine.hpp"
+#include "memory.hpp"
+
+namespace telltale::detail {
+
+namespace {
+
+constexpr std::uint64_t first_word(std::size_t bytes, record_kind kind, std::uint64_t state_and_parts,
+                                   std::uint32_t site) noexcept {
+  return bytes / line_bytes | std::uint64_t{static_cast<std::uint8_t>(kind)} << 8 | state_and_parts << 16 |
+         std::uint64_t{site} << 32;
+}
+constexpr std::uint64_t second_word(std::uint32_t scope, std::size_t payload_words, std::uint16_t flags = 0) noexcept {
+  return scope | std::uint64_t{payload_words} << 32 | std::uint64_t{flags} << 48;
+}
+
+std::size_t slot_payload(const open_slot& s) noexcept { return (get(&s.words[1]) >> 32) & 0xffff; }
+
+void add_to_first_word(open_slot* slot, std::uint64_t bits) noexcept { put(&slot->words[0], get(&slot->words[0]) | bits); }
+
+// One more record that belongs to the span.
+void count_part(open_slot* slot) noexcept {
+  const std::uint64_t word = get(&slot->words[0]);
+  if ((word >> 24 & 0xff) != 0xff) put(&slot->words[0], word + (1u << 24));
+}
+
+// The header of a record that belongs to an open span, in this thread's ring; null when dropped. The payload follows.
+std::uint64_t* begin_part(open_slot* slot, record_kind kind, std::uint32_t site, std::size_t payload_words) noexcept {
+  count_part(slot);
+  thread_block* b = attach();
+  if (b == nullptr) {
+    count_no_memory();
+    return nullptr;
+  }
+  const std::size_t bytes = record_bytes(payload_words);
+  if (bytes > max_record_words * 8) {
+    count_drop(b, drop_reason::too_large);
+    return nullptr;
+  }
+  std::uint64_t* p = reserve(b, bytes);
+  if (p == nullptr) return nullptr;
+  p[0] = first_word(bytes, kind, 0, site);
+  p[1] = second_word(0, payload_words);
+  p[2] = ticks();
+  p[3] = 0;
+  p[4] = get(&slot->words[4]);
+  p[5] = get(&slot->words[5]);
+  p[6] = get(&slot->words[6]);
+  p[7] = 0;
+  return p + header_words;
+}
+
+// Slots for a block that has none left: those that other threads gave back, else a new chunk.
+std::uint32_t refill(thread_block* b) noexcept {
+  std::uint32_t list = b->returned_slots.exchange(0, std::memory_order_acquire);
+  if (list == 0) {
+    memory_header& h = *memory()->header;
+    std::uint32_t first = h.slots.load(std::memory_order_relaxed);
+    do {
+      if (first + slots_per_chunk > max_slots) return 0;
+    } while (!h.slots.compare_exchange_weak(first, first + slots_per_chunk, std::memory_order_release,
+                                            std::memory_order_relaxed));
+    for (std::uint32_t i = first; i < first + slots_per_chunk; ++i) {
+      b->slots[i].block = b->index;
+      b->slots[i].next_free = i + 1 < first + slots_per_chunk ? i + 2 : 0;
+    }
+    list = first + 1;
+  }
+  b->free_slots = list;
+  return list;
+}
+
+void free_slot(open_slot* slot, thread_block* mine) noexcept {
+  memory_map& m = *memory();
+  const auto number = static_cast<std::uint32_t>(slot - m.slots) + 1;
+  if (mine != nullptr && slot->block == mine->index) [[likely]] {
+    slot->next_free = mine->free_slots;
+    mine->free_slots = number;
+    return;
+  }
+  if (slot->block == abandoned) return;
+  std::atomic<std::uint32_t>& stack = m.blocks[slot->block].returned_slots;
+  std::uint32_t next = stack.load(std::memory_order_relaxed);
+  do slot->next_free = next;
+  while (!stack.compare_exchange_weak(next, number, std::memory_order_release, std::memory_order_relaxed));
+}
+
+}  // namespace
+
+// --- losses -------------------------------------------------------------------------------------------------------
+
+void count_drop(thread_block* b, drop_reason why) noexcept {
+  auto& d = b->dropped[static_cast<std::size_t>(why)];
+  d.store(d.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (b->first_drop_time.load(std::memory_order_relaxed) == 0) {
+    b->first_drop_time.store(ticks(), std::memory_order_relaxed);
+  }
+  b->limit = 0;  // the next write goes the slow way and tells of it
+}
+
+void count_no_memory() noexcept {
+  if (memory_map* m = memory()) m->header->no_memory.fetch_add(1, std::memory_order_relaxed);
+}
+
+void count_truncated(thread_block* b) noexcept {
+  b->truncated.store(b->truncated.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+std::size_t cut_to(std::string_view s, std::size_t bytes) noexcept {
+  if (s.size() <= bytes) return s.size();
+  std::size_t n = bytes;
+  while (n > 0 && bytes - n < 3 && (static_cast<unsigned char>(s[n]) & 0xc0) == 0x80) --n;
+  // Bytes that are no UTF-8 at all are cut where the cap says.
+  return (static_cast<unsigned char>(s[n]) & 0xc0) == 0x80 ? bytes : n;
+}
+
+std::size_t cut_length(std::string_view s) noexcept {
+  if (tls.block != nullptr) count_truncated(tls.block);
+  return cut_to(s, max_string_bytes);
+}
+
+// --- ring ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Room for `bytes` at the head, padding to the start of the ring where they would wrap; null when it is full.
+std::uint64_t* place(thread_block* b, std::size_t bytes) noexcept {
+  const std::uint64_t capacity = b->mask + 1;
+  std::uint64_t head = b->head.load(std::memory_order_relaxed);
+  const std::uint64_t tail = b->tail.load(std::memory_order_acquire);
+  const std::uint64_t lap_left = capacity - (head & b->mask);
+  const std::uint64_t padding = lap_left < bytes ? lap_left : 0;
+  if (head + padding + bytes - tail > capacity) return nullptr;
+  if (padding != 0) {
+    std::uint64_t* p = b->ring + (head & b->mask) / 8;
+    p[0] = first_word(padding, record_kind::padding, 0, 0);
+    head += padding;
+    b->head.store(head, std::memory_order_release);
+  }
+  b->limit = std::min(tail + capacity, (head & ~b->mask) + capacity);
+  return b->ring + (head & b->mask) / 8;
+}
+
+// Writes what was dropped since the last time it was told; false when there is no room even for that.
+bool tell_losses(thread_block* b, std::size_t room_needed_after) noexcept {
+  std::size_t untold = 0;
+  for (std::size_t r = 0; r < drop_reasons; ++r) {
+    if (b->dropped[r].load(std::memory_order_relaxed) != b->told[r]) ++untold;
+  }
+  if (untold == 0) return true;
+  const std::uint64_t used = b->head.load(std::memory_order_relaxed) - b->tail.load(std::memory_order_acquire);
+  if (used + untold * line_bytes + 2 * room_needed_after > b->mask + 1) return false;
+  for (std::size_t r = 0; r < drop_reasons; ++r) {
+    const std::uint64_t count = b->dropped[r].load(std::memory_order_relaxed);
+    if (count == b->told[r]) continue;
+    std::uint64_t* p = place(b, line_bytes);
+    if (p == nullptr) return false;
+    std::memset(p, 0, line_bytes);
+    p[0] = first_word(line_bytes, record_kind::loss, 0, 0);
+    p[2] = b->first_drop_time.load(std::memory_order_relaxed);
+    p[3] = count - b->told[r];
+    p[6] = r;
+    b->told[r] = count;
+    publish(b, line_bytes);
+  }
+  b->first_drop_time.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace
+
+[[gnu::cold, gnu::noinline]] std::uint64_t* reserve_slow(thread_block* b, std::size_t bytes) noexcept {
+  for (;;) {
+    if (tell_losses(b, bytes)) {
+      if (std::uint64_t* p = place(b, bytes)) return p;
+    }
+    switch (engine::when_full()) {
+      case full_action::wait: {
+        const timespec pause{0, 20'000};
+        ::nanosleep(&pause, nullptr);
+        break;
+      }
+      case full_action::drop:
+        count_drop(b, drop_reason::ring_full);
+        return nullptr;
+      case full_action::drop_shut_down:
+        count_drop(b, drop_reason::shut_down);
+        return nullptr;
+    }
+  }
+}
+
+// --- spans --------------------------------------------------------------------------------------------------------
+
+open_slot* open(const site& s, std::size_t payload_words) noexcept {
+  thread_state& t = tls;
+  thread_block* b = t.block;
+  if (b == nullptr) [[unlikely]] {
+    if ((b = attach()) == nullptr) {
+      count_no_memory();
+      return nullptr;
+    }
+  }
+  std::uint32_t number = b->free_slots;
+  if (number == 0) [[unlikely]] {
+    if ((number = refill(b)) == 0) {
+      count_drop(b, drop_reason::too_many_open);
+      return nullptr;
+    }
+  }
+  open_slot* slot = b->slots + (number - 1);
+  b->free_slots = slot->next_free;
+
+  context& now = t.current;
+  const std::uint64_t id = next_id(t);
+  const bool fits = payload_words <= slot_payload_words;
+  std::uint64_t* w = slot->words;
+  put(&w[0], first_word(0, record_kind::span, 0, s.id()));
+  put(&w[1], second_word(now.scope.value, fits ? payload_words : 0, fits ? 0 : flag_no_static_attributes));
+  if (!now.trace) [[unlikely]] {
+    now.trace = {next_id(t), next_id(t)};
+    now.span = {};
+  }
+  put(&w[4], now.trace.high);
+  put(&w[5], now.trace.low);
+  put(&w[6], id);
+  put(&w[7], now.span.value);
+  now.span.value = id;
+  now.origin = s.id() & 0xffffff;
+  put(&w[2], ticks());
+  return slot;
+}
+
+void close(open_slot* slot) noexcept {
+  const std::uint64_t end = ticks();
+  thread_block* b = tls.block;
+  if (b == nullptr) [[unlikely]] b = attach();
+  if (slot->block != abandoned) [[likely]] {
+    const std::size_t bytes = record_bytes(slot_payload(*slot));
+    if (b == nullptr) [[unlikely]] {
+      count_no_memory();
+    } else if (std::uint64_t* p = reserve(b, bytes)) [[likely]] {
+      // Word by word: a wider load of what narrower stores have just written would stall.
+      p[0] = get(&slot->words[0]) | bytes / line_bytes;
+      p[1] = get(&slot->words[1]);
+      p[2] = get(&slot->words[2]);
+      p[3] = end;
+      for (std::size_t i = 4; i < line_words; ++i) p[i] = get(&slot->words[i]);
+      for (std::size_t i = line_words; i < bytes / 8; i += line_words) {
+        for (std::size_t k = 0; k < line_words; ++k) p[i + k] = get(&slot->words[i + k]);
+      }
+      publish(b, bytes);
+    }
+  }
+  slot->generation.store((slot->generation.load(std::memory_order_relaxed) | 1) + 1, std::memory_order_release);
+  free_slot(slot, b);
+}
+
+void set_late(open_slot* slot, std::uint32_t key, attribute_type type, std::uint64_t bits) noexcept {
+  const std::size_t used = slot_payload(*slot);
+  if (used + 2 <= slot_payload_words) {
+    put(&slot->words[header_words + used], late_key(key, type));
+    put(&slot->words[header_words + used + 1], bits);
+    put(&slot->words[1], get(&slot->words[1]) + (std::uint64_t{2} << 32));
+    return;
+  }
+  std::uint64_t* p = begin_part(slot, record_kind::attributes, 0, 2);
+  if (p == nullptr) return;
+  p[0] = late_key(key, type);
+  p[1] = bits;
+  publish(tls.block, record_bytes(2));
+}
+
+void set_late(open_slot* slot, std::uint32_t key, std::string_view value) noexcept {
+  const std::size_t used = slot_payload(*slot);
+  const std::size_t words = 2 + (kept_length(value) + 7) / 8;
+  if (used + words <= slot_payload_words) {
+    put(&slot->words[header_words + used], late_key(key, attribute_type::string));
+    put_string(&slot->words[header_words + used + 1], value);
+    put(&slot->words[1], get(&slot->words[1]) + (std::uint64_t{words} << 32));
+    return;
+  }
+  std::uint64_t* p = begin_part(slot, record_kind::attributes, 0, words);
+  if (p == nullptr) return;
+  p[0] = late_key(key, attribute_type::string);
+  put_string(p + 1, value);
+  publish(tls.block, record_bytes(words));
+}
+
+void add_link(open_slot* slot, const context& target, link_kind kind) noexcept {
+  std::uint64_t* p = begin_part(slot, record_kind::link, 0, 4);
+  if (p == nullptr) return;
+  p[0] = target.trace.high;
+  p[1] = target.trace.low;
+  p[2] = target.span.value;
+  p[3] = static_cast<std::uint8_t>(kind);
+  publish(tls.block, record_bytes(4));
+}
+
+void fail(open_slot* slot, std::string_view code) noexcept {
+  add_to_first_word(slot, std::uint64_t{state_failed} << 16);
+  set_late(slot, key_number<"error.type">(), code);
+}
+
+void set_kind(open_slot* slot, span_kind kind) noexcept {
+  const std::uint64_t mask = std::uint64_t{state_kind_mask} << (16 + state_kind_shift);
+  put(&slot->words[0], (get(&slot->words[0]) & ~mask) |
+                           std::uint64_t{static_cast<std::uint8_t>(kind)} << (16 + state_kind_shift));
+}
+
+std::uint64_t* begin_event(open_slot* slot, const site& s, std::size_t payload_words) noexcept {
+  return begin_part(slot, record_kind::event, s.id(), payload_words);
+}
+
+context slot_context(const open_slot* slot) noexcept {
+  context c;
+  c.trace = {get(&slot->words[4]), get(&slot->words[5])};
+  c.span = {get(&slot->words[6])};
+  c.scope = {static_cast<std::uint32_t>(get(&slot->words[1]))};
+  c.origin = static_cast<std::uint32_t>(get(&slot->words[0]) >> 32) & 0xffffff;
+  return c;
+}
+
+// --- lines --------------------------------------------------------------------------------------------------------
+
+std::uint64_t* begin_log(const site& s, std::size_t payload_words) noexcept {
+  thread_state& t = tls;
+  thread_block* b = t.block;
+  if (b == nullptr) [[unlikely]] {
+    if ((b = attach()) == nullptr) {
+      count_no_memory();
+      return nullptr;
+    }
+  }
+  const std::size_t bytes = record_bytes(payload_words);
+  std::uint64_t* p = reserve(b, bytes);
+  if (p == nullptr) [[unlikely]] return nullptr;
+  p[0] = first_word(bytes, record_kind::log, 0, s.id());
+  p[1] = second_word(t.current.scope.value, payload_words);
+  p[2] = ticks();
+  p[3] = 0;
+  p[4] = t.current.trace.high;
+  p[5] = t.current.trace.low;
+  p[6] = t.current.span.value;
+  p[7] = t.current.origin;
+  return p + header_words;
+}
+
+}  // namespace telltale::detail
+
+telltale::context telltale::span::get_context() const noexcept {
+  return slot_ != nullptr ? detail::slot_context(slot_) : current_context();
+}

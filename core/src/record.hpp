@@ -1,0 +1,24 @@
+// Small helpers of the recording side that several of its files share.
+#pragma once
+
+#include <string_view>
+#include <telltale/core/context.hpp>
+#include <telltale/core/detail/layout.hpp>
+
+namespace telltale::detail {
+
+// Counts one dropped record on a thread's block and makes its next write tell of it.
+void count_drop(thread_block* b, drop_reason why) noexcept;
+// Counts one dropped record of a thread that has no block.
+void count_no_memory() noexcept;
+// Counts a value that was cut to a cap.
+void count_truncated(thread_block* b) noexcept;
+// The longest prefix of `s` of at most `bytes` bytes that ends at a code-point edge.
+std::size_t cut_to(std::string_view s, std::size_t bytes) noexcept;
+// Says in this thread's ring who writes from here on.
+void write_thread_record(std::string_view name) noexcept;
+
+// The context of the span that is open in `slot`.
+context slot_context(const open_slot* slot) noexcept;
+
+}  // namespace telltale::detail
