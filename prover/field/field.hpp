@@ -79,7 +79,8 @@ struct field {
     return a;
   }
 
-  friend constexpr field operator*(const field& a, const field& b) noexcept {
+  // Kept out of line: inlined, the towers and curves would become megabytes of straight code.
+  [[gnu::noinline]] friend constexpr field operator*(const field& a, const field& b) noexcept {
     integer_type t{};
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < limb_count; ++i) {

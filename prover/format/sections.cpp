@@ -28,7 +28,7 @@ telltale::result<section_table> section_table::read(const byte_source& source, s
     return source.wrong("it does not begin with \"" + std::string(magic) + "\", so it is no ." + std::string(magic) + " file",
                         "Check that it is the right file");
   }
-  byte_cursor cursor(std::span(head).subspan(4));
+  byte_cursor cursor(std::span<const std::byte>(head).subspan(4));
   const std::uint32_t version = cursor.u32();
   const std::uint32_t count = cursor.u32();
   if (version == 0 || version > max_version) {

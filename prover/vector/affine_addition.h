@@ -104,7 +104,7 @@ struct affine_addition {
       const mask opposite = same_x & F::is_zero(F::add(y1, y2));
       const mask equal = same_x & ~opposite;
       const element y = F::reduce(F::template sub<2>(y1, F::zero()));
-      const element xx = F::mul(p.x, p.x);
+      const element xx = times<Careful>(p.x, p.x);
       // Doubling has 3 x^2 / (2 y) for the slope, and x2 = x1 makes the rest the same: here dx stays out of x3.
       element slope_bottom = F::select(equal, F::tidy(F::add(y, y)), dx);
       slope_bottom = F::select(opposite | left_infinite | right_infinite, F::one(), slope_bottom);
@@ -125,7 +125,17 @@ struct affine_addition {
     F::store(block + kX1, p.x);
     F::store(block + kY1, y1);
     F::store(block + kBefore, all);
-    all = F::mul(all, dx);
+    all = times<Careful>(all, dx);
+  }
+
+  // Batches with equal operands are rare: there a small function matters more than a fast one.
+  template <bool Careful>
+  PROVER_VECTOR_INLINE static element times(const element& a, const element& b) {
+    if constexpr (Careful) {
+      return F::mul_called(a, b);
+    } else {
+      return F::mul(a, b);
+    }
   }
 
   template <bool Careful>
@@ -134,9 +144,9 @@ struct affine_addition {
     const element dx = F::load(block + kDx);
     const element x1 = F::load(block + kX1);
     const loose y1 = F::load_loose(block + kY1);
-    const element own = F::mul(inverse, F::load(block + kBefore));
-    inverse = F::mul(inverse, dx);
-    const element slope = F::mul(own, F::load(block + kDy));
+    const element own = times<Careful>(inverse, F::load(block + kBefore));
+    inverse = times<Careful>(inverse, dx);
+    const element slope = times<Careful>(own, F::load(block + kDy));
     loose x1_x2 = F::add(F::add(x1, x1), dx);  // x1 + x2 + 2 p
     if constexpr (Careful) {
       const mask equal = static_cast<mask>(block[kMasks + 2]);
@@ -144,9 +154,13 @@ struct affine_addition {
     }
     // 6 p - (x1 + x2 + 2 p) is above p: stored coordinates are below 1.1 p.
     typename R::point sum;
-    sum.x = F::reduce(F::template sub<6>(F::sqr_loose(slope), x1_x2));
-    const element fall = F::tidy(F::template sub<2>(x1, sum.x));
-    sum.y = F::reduce(F::template sub<4>(F::mul_loose(slope, fall), y1));
+    if constexpr (Careful) {
+      sum.x = F::reduce(F::template sub<6>(F::mul_called(slope, slope), x1_x2));
+      sum.y = F::reduce(F::template sub<4>(F::mul_called(slope, F::tidy(F::template sub<2>(x1, sum.x))), y1));
+    } else {
+      sum.x = F::reduce(F::template sub<6>(F::sqr_loose(slope), x1_x2));
+      sum.y = F::reduce(F::template sub<4>(F::mul_loose(slope, F::tidy(F::template sub<2>(x1, sum.x))), y1));
+    }
     if constexpr (Careful) {
       const mask keep = static_cast<mask>(block[kMasks]), cancelled = static_cast<mask>(block[kMasks + 1]);
       sum.x = F::select(keep, x1, sum.x);

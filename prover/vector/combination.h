@@ -31,8 +31,8 @@ struct combination {
       // One affine point per lane; a lane at infinity keeps z = 1.
       E inverse;
       invert_lanes<F>(F::select(sums.infinite, F::one(), sums.z), inverse);
-      const E inverse2 = F::mul(inverse, inverse);
-      const typename R::point p{F::mul(sums.x, inverse2), F::mul(sums.y, F::mul(inverse2, inverse))};
+      const E inverse2 = F::mul_called(inverse, inverse);
+      const typename R::point p{F::mul_called(sums.x, inverse2), F::mul_called(sums.y, F::mul_called(inverse2, inverse))};
       for (unsigned lane = lanes; lane-- > 0;) {
         if (group * lanes + lane >= windows) continue;
         for (std::size_t i = 0; i < width; ++i) total = twice(total);
@@ -63,29 +63,29 @@ struct combination {
   }
 
   // Values below 2 p to values below 1.1 p.
-  static E minus(const E& a, const E& b) { return F::reduce(F::template sub<3>(a, b)); }
-  static E times2(const E& a) { return F::reduce(F::template sub<1>(F::add(a, a), F::zero())); }
+  [[gnu::noinline]] static E minus(const E& a, const E& b) { return F::reduce(F::template sub<3>(a, b)); }
+  [[gnu::noinline]] static E times2(const E& a) { return F::reduce(F::template sub<1>(F::add(a, a), F::zero())); }
 
-  static jacobian twice(const jacobian& p) {
-    const E a = F::mul(p.x, p.x), b = F::mul(p.y, p.y), c = F::mul(b, b);
-    const E d = times2(times2(F::mul(p.x, b)));
+  [[gnu::noinline]] static jacobian twice(const jacobian& p) {
+    const E a = F::mul_called(p.x, p.x), b = F::mul_called(p.y, p.y), c = F::mul_called(b, b);
+    const E d = times2(times2(F::mul_called(p.x, b)));
     const E e = F::reduce(F::template sub<1>(F::add(F::add(a, a), a), F::zero()));
     jacobian r;
-    r.x = minus(F::mul(e, e), times2(d));
-    r.y = minus(F::mul(e, minus(d, r.x)), times2(times2(times2(c))));
-    r.z = times2(F::mul(p.y, p.z));
+    r.x = minus(F::mul_called(e, e), times2(d));
+    r.y = minus(F::mul_called(e, minus(d, r.x)), times2(times2(times2(c))));
+    r.z = times2(F::mul_called(p.y, p.z));
     r.infinite = p.infinite;  // neither group has a point of order two
     return r;
   }
-  static jacobian add(const jacobian& p, const typename R::point& q, mask q_infinite) {
-    const E zz = F::mul(p.z, p.z);
-    const E h = minus(F::mul(q.x, zz), p.x);
-    const E s = minus(F::mul(q.y, F::mul(zz, p.z)), p.y);
-    const E hh = F::mul(h, h), hhh = F::mul(hh, h), v = F::mul(p.x, hh);
+  [[gnu::noinline]] static jacobian add(const jacobian& p, const typename R::point& q, mask q_infinite) {
+    const E zz = F::mul_called(p.z, p.z);
+    const E h = minus(F::mul_called(q.x, zz), p.x);
+    const E s = minus(F::mul_called(q.y, F::mul_called(zz, p.z)), p.y);
+    const E hh = F::mul_called(h, h), hhh = F::mul_called(hh, h), v = F::mul_called(p.x, hh);
     jacobian r;
-    r.x = minus(minus(F::mul(s, s), hhh), times2(v));
-    r.y = minus(F::mul(s, minus(v, r.x)), F::mul(p.y, hhh));
-    r.z = F::mul(p.z, h);
+    r.x = minus(minus(F::mul_called(s, s), hhh), times2(v));
+    r.y = minus(F::mul_called(s, minus(v, r.x)), F::mul_called(p.y, hhh));
+    r.z = F::mul_called(p.z, h);
     const mask finite = ~(p.infinite | q_infinite) & kAll;
     const mask same_x = F::is_zero(h) & finite, same = same_x & F::is_zero(s);
     r.infinite = (p.infinite & q_infinite) | (same_x & ~same);
@@ -104,11 +104,11 @@ struct combination {
     const E z = F::broadcast_lane(p.z, 0);
     E inverse;
     invert_lanes<F>(z, inverse);
-    const E inverse2 = F::mul(inverse, inverse);
-    const typename R::point affine{F::mul(p.x, inverse2), F::mul(p.y, F::mul(inverse2, inverse))};
+    const E inverse2 = F::mul_called(inverse, inverse);
+    const typename R::point affine{F::mul_called(p.x, inverse2), F::mul_called(p.y, F::mul_called(inverse2, inverse))};
     for (std::size_t c = 0; c < R::parts; ++c) {
       typename V::word w[B::W];
-      B::pack(B::canonical(B::mul(R::part(affine, c), B::constant(B::constants::to_outside))), w);
+      B::pack(B::canonical(B::mul_called(R::part(affine, c), B::constant(B::constants::to_outside))), w);
       for (std::size_t i = 0; i < B::W; ++i) {
         std::uint64_t out[lanes];
         V::store(out, w[i]);
@@ -166,7 +166,7 @@ void import_points(const std::uint64_t* outside, std::size_t count, std::uint64_
           lane_words[lane] = outside[index(lane) * R::outside_words + c * B::W + i];
         w[i] = V::load(lane_words);
       }
-      const typename B::loose t = B::mul_loose(B::unpack(w), B::constant(B::constants::from_outside));
+      const typename B::element t = B::mul_called(B::unpack(w), B::constant(B::constants::from_outside));
       R::part(p, c) = B::reduce(B::template sub<1>(t, B::zero()));
     }
     for (std::size_t lane = 0; lane < V::lanes; ++lane) rows[lane] = records_out + index(lane) * R::words;

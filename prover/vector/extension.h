@@ -65,6 +65,7 @@ struct quadratic {
     return r;
   }
   PROVER_VECTOR_INLINE static element mul(const element& a, const element& b) { return tidy(mul_loose(a, b)); }
+  [[gnu::noinline]] static element mul_called(const element& a, const element& b) { return mul(a, b); }
   // (a0 + a1)(a0 - a1) and 2 a0 a1, for a below 2 p.
   PROVER_VECTOR_INLINE static loose sqr_loose(const element& a) {
     const typename F::element sum = F::tidy(F::add(a.c[0], a.c[1]));

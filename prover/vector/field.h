@@ -148,6 +148,8 @@ struct field {
     return montgomery(t);
   }
   PROVER_VECTOR_INLINE static element mul(const element& a, const element& b) { return tidy(mul_loose(a, b)); }
+  // The same as a function of its own, for code that runs seldom: inlined multiplications are a kilobyte each.
+  [[gnu::noinline]] static element mul_called(const element& a, const element& b) { return mul(a, b); }
   PROVER_VECTOR_INLINE static loose sqr_loose(const element& a) { return mul_loose(a, a); }
 
   // 64-bit words in lanes <-> limbs. The value must be below 2^(64 W).

@@ -18,7 +18,7 @@ PROVER_VECTOR_INLINE typename B::element invert_lane_0(const typename B::element
   }
   invert(plain, B::constants::modulus.w, B::W, inverse);
   for (std::size_t i = 0; i < B::W; ++i) w[i] = V::set(inverse[i]);
-  return B::mul(B::unpack(w), B::constant(B::constants::after_inverse));
+  return B::mul_called(B::unpack(w), B::constant(B::constants::after_inverse));
 }
 
 template <class V, class M>
@@ -29,32 +29,31 @@ PROVER_VECTOR_INLINE typename field<V, M>::element invert_first(field<V, M>, con
 template <class B>
 PROVER_VECTOR_INLINE typename quadratic<B>::element invert_first(quadratic<B>,
                                                                  const typename quadratic<B>::element& a) {
-  typename B::product t = B::multiply(a.c[0], a.c[0]);
-  B::accumulate(t, a.c[1], a.c[1]);
-  const typename B::element n = invert_lane_0<B>(B::tidy(B::montgomery(t)));
+  const typename B::element n =
+      invert_lane_0<B>(B::tidy(B::add(B::mul_called(a.c[0], a.c[0]), B::mul_called(a.c[1], a.c[1]))));
   const typename B::element minus_b = B::tidy(B::template sub<4>(B::zero(), a.c[1]));
-  const auto one_lane = [&](const typename B::element& e) { return B::broadcast_lane(B::mul(e, n), 0); };
+  const auto one_lane = [&](const typename B::element& e) { return B::broadcast_lane(B::mul_called(e, n), 0); };
   return {{one_lane(a.c[0]), one_lane(minus_b)}};
 }
 
 // For lanes below 2 p. False where a lane is zero, which leaves out unset.
 template <class F>
-PROVER_VECTOR_INLINE bool invert_lanes(const typename F::element& a, typename F::element& out) {
+[[gnu::noinline]] bool invert_lanes(const typename F::element& a, typename F::element& out) {
   using E = typename F::element;
   const E s1 = F::template swap_lanes<1>(a);
-  const E p1 = F::mul(a, s1);
+  const E p1 = F::mul_called(a, s1);
   const E s2 = F::template swap_lanes<2>(p1);
-  const E p2 = F::mul(p1, s2);
+  const E p2 = F::mul_called(p1, s2);
   const E s4 = F::template swap_lanes<4>(p2);
-  E all = F::mul(p2, s4);
-  E others = F::mul(F::mul(s1, s2), s4);
+  E all = F::mul_called(p2, s4);
+  E others = F::mul_called(F::mul_called(s1, s2), s4);
   if constexpr (F::vector::lanes == 16) {
     const E s8 = F::template swap_lanes<8>(all);
-    all = F::mul(all, s8);
-    others = F::mul(others, s8);
+    all = F::mul_called(all, s8);
+    others = F::mul_called(others, s8);
   }
   if ((F::is_zero(all) & 1) != 0) return false;
-  out = F::mul(invert_first(F{}, all), others);
+  out = F::mul_called(invert_first(F{}, all), others);
   return true;
 }
 

@@ -7,7 +7,7 @@ namespace prover::vector {
 
 template <class V>
 struct twin {
-  static constexpr std::size_t half = V::lanes;
+  static constexpr unsigned half = V::lanes;
   static constexpr std::size_t lanes = 2 * half;
   using mask = std::uint32_t;
   struct word {
@@ -68,7 +68,7 @@ struct twin {
     }
   }
   PROVER_VECTOR_INLINE static word broadcast_lane(const word& x, unsigned lane) {
-    const auto one = lane < half ? V::broadcast_lane(x.a, lane) : V::broadcast_lane(x.b, lane - half);
+    const auto one = lane < half ? V::broadcast_lane(x.a, lane) : V::broadcast_lane(x.b, lane % half);
     return {one, one};
   }
   PROVER_VECTOR_INLINE static void load_transposed(const std::uint64_t* const* rows, std::size_t offset, word* out) {

@@ -12,12 +12,18 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__clang__)
+// Kernels for the instructions are inlined and unrolled by force, so that limbs live in registers; emulated ones, which
+// only tests run, are not, so that they compile quickly.
+#if !defined(__AVX512IFMA__)
+#define PROVER_VECTOR_UNROLL
+#define PROVER_VECTOR_INLINE inline
+#elif defined(__clang__)
 #define PROVER_VECTOR_UNROLL _Pragma("clang loop unroll(full)")
+#define PROVER_VECTOR_INLINE [[gnu::always_inline]] inline
 #else
 #define PROVER_VECTOR_UNROLL _Pragma("GCC unroll 64")
-#endif
 #define PROVER_VECTOR_INLINE [[gnu::always_inline]] inline
+#endif
 
 namespace prover::vector {
 

@@ -1,0 +1,188 @@
+// The public classes: they find out which curve is meant and call its code.
+#include "telltale/prover/engine.hpp"
+
+#include "prover/format/json.hpp"
+#include "prover/groth16/prove.hpp"
+#include "prover/groth16/states.hpp"
+
+namespace prover {
+namespace {
+
+constexpr u64 max_json_bytes = u64{256} << 20;
+
+}  // namespace
+
+// ---- verification_key
+
+telltale::result<verification_key> verification_key::load(const std::string& path) {
+  const auto text = format::read_text(path, "verification key", max_json_bytes);
+  if (!text) return text.error();
+  return from_json(*text, path);
+}
+
+telltale::result<verification_key> verification_key::from_json(const std::string& text, const std::string& name) {
+  const auto curve = format::vkey_curve(text, name);
+  if (!curve) return curve.error();
+  return format::with_curve(*curve, [&](auto c) -> telltale::result<verification_key> {
+    using curve_type = decltype(c);
+    auto points = format::parse_vkey<curve_type>(text, name);
+    if (!points) return points.error();
+    return verification_key(std::make_shared<const state>(
+        state{std::make_shared<const groth16::verifier<curve_type>>(std::move(*points))}));
+  });
+}
+
+curve_id verification_key::curve() const noexcept { return curve_at(state_->verifier); }
+std::size_t verification_key::publics() const noexcept {
+  return std::visit([](const auto& v) { return v->points.ic.size() - 1; }, state_->verifier);
+}
+
+// ---- proving_key
+
+curve_id proving_key::curve() const noexcept { return curve_at(state_->key); }
+std::size_t proving_key::variables() const noexcept {
+  return std::visit([](const auto& k) -> std::size_t { return k.header.variables; }, state_->key);
+}
+std::size_t proving_key::publics() const noexcept {
+  return std::visit([](const auto& k) -> std::size_t { return k.header.publics; }, state_->key);
+}
+std::size_t proving_key::domain_size() const noexcept {
+  return std::visit([](const auto& k) -> std::size_t { return k.header.domain_size; }, state_->key);
+}
+std::size_t proving_key::bytes() const noexcept {
+  return std::visit([](const auto& k) { return k.bytes(); }, state_->key);
+}
+verification_key proving_key::verification() const {
+  return std::visit(
+      [](const auto& k) {
+        return verification_key(std::make_shared<const verification_key::state>(verification_key::state{k.check}));
+      },
+      state_->key);
+}
+
+// ---- witness
+
+telltale::result<witness> witness::load(const std::string& path) {
+  const auto source = format::byte_source::open(path, "witness");
+  if (!source) return source.error();
+  auto values = format::read_wtns(*source);
+  if (!values) return values.error();
+  return witness(std::make_shared<const state>(state{std::move(*values)}));
+}
+
+telltale::result<witness> witness::from_bytes(std::vector<std::byte> bytes, const std::string& name) {
+  auto values = format::read_wtns(format::byte_source::from_memory(std::move(bytes), name, "witness"));
+  if (!values) return values.error();
+  return witness(std::make_shared<const state>(state{std::move(*values)}));
+}
+
+curve_id witness::curve() const noexcept { return state_->values.header.curve; }
+std::size_t witness::size() const noexcept { return state_->values.values.size(); }
+
+// ---- proof and public signals
+
+telltale::result<proof> proof::load(const std::string& path, curve_id curve) {
+  const auto text = format::read_text(path, "proof", max_json_bytes);
+  if (!text) return text.error();
+  return from_json(*text, path, curve);
+}
+
+telltale::result<proof> proof::from_json(const std::string& text, const std::string& name, curve_id curve) {
+  return format::with_curve(curve, [&](auto c) -> telltale::result<proof> {
+    auto points = format::parse_proof<decltype(c)>(text, name);
+    if (!points) return points.error();
+    return proof(std::make_shared<const state>(state{*points}));
+  });
+}
+
+std::string proof::to_json() const {
+  return std::visit([](const auto& p) { return format::write_proof(p); }, state_->points);
+}
+telltale::result<void> proof::save(const std::string& path) const { return format::write_text(path, to_json(), "proof"); }
+curve_id proof::curve() const noexcept { return curve_at(state_->points); }
+
+telltale::result<public_signals> public_signals::load(const std::string& path, curve_id curve) {
+  const auto text = format::read_text(path, "public signals", max_json_bytes);
+  if (!text) return text.error();
+  return from_json(*text, path, curve);
+}
+
+telltale::result<public_signals> public_signals::from_json(const std::string& text, const std::string& name, curve_id curve) {
+  auto values = format::parse_public(text, name, curve);
+  if (!values) return values.error();
+  return public_signals{std::move(*values)};
+}
+
+std::string public_signals::to_json() const { return format::write_public(values); }
+telltale::result<void> public_signals::save(const std::string& path) const {
+  return format::write_text(path, to_json(), "public signals");
+}
+
+// ---- engine
+
+struct engine::state {
+  explicit state(unsigned threads) : pool(threads) {}
+  thread_pool pool;
+};
+
+engine::engine(unsigned threads) : state_(std::make_unique<state>(threads)) {}
+engine::~engine() = default;
+
+unsigned engine::threads() const noexcept { return state_->pool.threads(); }
+
+namespace {
+
+telltale::result<proving_key> read_key(const format::byte_source& source, key_checks checks, thread_pool& pool) {
+  const auto header = format::read_zkey_header(source);
+  if (!header) return header.error();
+  return format::with_curve(header->curve, [&](auto c) -> telltale::result<proving_key> {
+    auto z = format::read_zkey<decltype(c)>(source, checks, pool);
+    if (!z) return z.error();
+    return proving_key(std::make_shared<const proving_key::state>(std::move(*z), pool));
+  });
+}
+
+}  // namespace
+
+telltale::result<proving_key> engine::load_key(const std::string& path, key_checks checks) {
+  const auto source = format::byte_source::open(path, "key");
+  if (!source) return source.error();
+  return read_key(*source, checks, state_->pool);
+}
+
+telltale::result<proving_key> engine::parse_key(std::vector<std::byte> bytes, const std::string& name, key_checks checks) {
+  return read_key(format::byte_source::from_memory(std::move(bytes), name, "key"), checks, state_->pool);
+}
+
+telltale::result<engine::proved> engine::prove(const proving_key& key, const witness& w) {
+  const format::wtns& values = w.inner().values;
+  return std::visit(
+      [&]<class Curve>(const groth16::key<Curve>& k) -> telltale::result<proved> {
+        auto points = groth16::prove(k, values, state_->pool);
+        if (!points) return points.error();
+        const auto first = values.values.begin() + 1;
+        return proved{proof(std::make_shared<const proof::state>(proof::state{*points})),
+                      public_signals{{first, first + static_cast<std::ptrdiff_t>(k.header.publics)}}};
+      },
+      key.inner().key);
+}
+
+telltale::result<engine::verdict> engine::verify(const verification_key& key, const proof& p, const public_signals& signals) {
+  if (key.curve() != p.curve()) {
+    return telltale::error{std::string("cannot verify: the proof is over ") + name_of(p.curve()) + " and the key over " +
+                           name_of(key.curve()) + ". Use a key and a proof of the same circuit."};
+  }
+  if (signals.values.size() != key.publics()) {
+    return telltale::error{"cannot verify: there are " + format::grouped(signals.values.size()) +
+                           " public signals and the key is for " + format::grouped(key.publics()) +
+                           ". Use a key and public signals of the same circuit."};
+  }
+  return std::visit(
+      [&]<class Curve>(const shared_verifier<Curve>& v) -> telltale::result<verdict> {
+        const auto& points = std::get<groth16::proof_points<Curve>>(p.inner().points);
+        return v->accepts(points, signals.values, state_->pool) ? verdict::valid : verdict::invalid;
+      },
+      key.inner().verifier);
+}
+
+}  // namespace prover

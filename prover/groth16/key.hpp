@@ -1,0 +1,38 @@
+// A proving key, ready for use: points prepared for the sums, rows, and the verifier that checks every proof.
+#pragma once
+
+#include <memory>
+
+#include "prover/format/zkey.hpp"
+#include "prover/groth16/verify.hpp"
+#include "prover/msm/msm.hpp"
+#include "prover/ntt/domain.hpp"
+
+namespace prover::groth16 {
+
+template <class Curve>
+struct key {
+  using g1 = typename Curve::g1;
+  using g2 = typename Curve::g2;
+
+  // Takes the points over, so that no second copy of a large key exists.
+  key(format::zkey<Curve> z, thread_pool& pool);
+
+  format::zkey_header header;
+  affine<g1> alpha1, beta1, delta1;
+  affine<g2> beta2, delta2;
+  msm::point_set<g1> a;
+  msm::point_set<g1> b1;
+  msm::point_set<g2> b2;
+  msm::point_set<g1> c;
+  msm::point_set<g1> h;
+  format::sparse_rows a_rows;
+  format::sparse_rows b_rows;
+  std::vector<typename Curve::fr> values;
+  std::shared_ptr<const ntt::domain<Curve>> domain;
+  std::shared_ptr<const verifier<Curve>> check;
+
+  std::size_t bytes() const noexcept;
+};
+
+}  // namespace prover::groth16

@@ -1,0 +1,131 @@
+// Measuring, ordering and recoding the scalars of one multiplication; see digits.h.
+#include "digits.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+namespace prover::vector {
+namespace {
+
+using words = std::array<std::uint64_t, 4>;
+
+// The borrow of a - b.
+std::uint64_t subtract(words& a, const words& b) {
+  std::uint64_t borrow = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::uint64_t t = a[i] - b[i];
+    const std::uint64_t next = std::uint64_t{a[i] < b[i]} | std::uint64_t{t < borrow};
+    a[i] = t - borrow;
+    borrow = next;
+  }
+  return borrow;
+}
+
+void add(words& a, const words& b) {
+  std::uint64_t carry = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::uint64_t t = a[i] + b[i];
+    const std::uint64_t next = std::uint64_t{t < a[i]};
+    a[i] = t + carry;
+    carry = next | std::uint64_t{a[i] < carry};
+  }
+}
+
+unsigned length_of(const words& a) {
+  for (unsigned i = 4; i-- > 0;)
+    if (a[i] != 0) return 64 * i + static_cast<unsigned>(std::bit_width(a[i]));
+  return 0;
+}
+
+struct magnitude {
+  words value;
+  bool negative;
+};
+
+// The scalar at index as sign and magnitude.
+magnitude read(std::span<const std::uint64_t> scalars, std::size_t index, const words& order) {
+  words s, complement = order;
+  for (std::size_t i = 0; i < 4; ++i) s[i] = scalars[4 * index + i];
+  if ((s[1] | s[2] | s[3]) == 0) return {s, false};
+  if (subtract(complement, s) != 0 || (complement[0] | complement[1] | complement[2] | complement[3]) == 0)
+    throw std::invalid_argument("scalar " + std::to_string(index) + " is not below the group's order");
+  words difference = complement;
+  return subtract(difference, s) != 0 ? magnitude{complement, true} : magnitude{s, false};
+}
+
+struct range {
+  std::size_t begin, end;
+};
+range part(std::size_t size, std::size_t parts, std::size_t i) { return {size * i / parts, size * (i + 1) / parts}; }
+
+}  // namespace
+
+void recoded_scalars::measure(std::span<const std::uint64_t> scalars, std::span<const std::uint32_t> origin,
+                              const executor& threads) {
+  const std::size_t parts = origin.size() < 1024 ? 1 : 4 * threads.threads;
+  range_lengths_.resize(parts);
+  threads.run(parts, [&](std::size_t i) {
+    length_histogram lengths;
+    const auto [begin, end] = part(origin.size(), parts, i);
+    for (std::size_t k = begin; k < end; ++k) ++lengths.count[length_of(read(scalars, origin[k], order_).value)];
+    lengths.count[0] = 0;
+    range_lengths_[i] = lengths;
+  });
+  for (const length_histogram& lengths : range_lengths_)
+    for (std::size_t l = 0; l < lengths.count.size(); ++l) lengths_.count[l] += lengths.count[l];
+}
+
+unsigned recoded_scalars::windows_needed(unsigned length) const {
+  // A digit may carry into the next window unless the scalar ends two bits below it; the last window doesn't carry.
+  return std::min((length + 1) / width_ + 1, last_window_ + 1);
+}
+
+void recoded_scalars::distribute(std::span<const std::uint64_t> scalars, std::span<const std::uint32_t> origin,
+                                 const executor& threads) {
+  const unsigned order_length = length_of(order_);  // absolute values are one bit shorter
+  last_window_ = (order_length + width_ - 1) / width_ - 1;
+  mask_ = (std::uint64_t{1} << width_) - 1;
+  half_ = std::uint64_t{1} << (width_ - 1);
+  last_mask_ = (std::uint64_t{1} << std::min(width_, 255 - last_window_ * width_)) - 1;
+  words bias{};
+  for (unsigned w = 0; w < last_window_; ++w) {
+    const unsigned bit = w * width_ + width_ - 1;
+    bias[bit / 64] |= std::uint64_t{1} << bit % 64;
+  }
+
+  // Where the scalars of each length, longest first, of each range begin.
+  const std::size_t parts = range_lengths_.size();
+  std::vector<std::uint32_t> next(parts * (last_window_ + 2));
+  prefix_.assign(last_window_ + 1, 0);
+  std::size_t total = 0;
+  for (unsigned needed = last_window_ + 1; needed > 0; --needed) {
+    for (std::size_t i = 0; i < parts; ++i) {
+      next[i * (last_window_ + 2) + needed] = static_cast<std::uint32_t>(total);
+      for (unsigned l = 1; l < range_lengths_[i].count.size(); ++l)
+        if (windows_needed(l) == needed) total += range_lengths_[i].count[l];
+    }
+    prefix_[needed - 1] = total;
+  }
+  windows_ = last_window_ + 1;
+  while (windows_ > 0 && prefix_[windows_ - 1] == 0) --windows_;
+
+  value_ = buffer<std::uint64_t>(4 * total, contents::secret);
+  record_ = buffer<std::uint32_t>(total, contents::secret);
+  threads.run(parts, [&](std::size_t i) {
+    std::uint32_t* place = &next[i * (last_window_ + 2)];
+    const auto [begin, end] = part(origin.size(), parts, i);
+    for (std::size_t k = begin; k < end; ++k) {
+      magnitude s = read(scalars, origin[k], order_);
+      const unsigned length = length_of(s.value);
+      if (length == 0) continue;
+      const std::uint32_t at = place[windows_needed(length)]++;
+      add(s.value, bias);
+      if (s.negative) s.value[3] |= std::uint64_t{1} << 63;
+      for (std::size_t j = 0; j < 4; ++j) value_[4 * std::size_t{at} + j] = s.value[j];
+      record_[at] = static_cast<std::uint32_t>(k);
+    }
+  });
+}
+
+}  // namespace prover::vector
