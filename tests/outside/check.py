@@ -18,7 +18,7 @@ def main():
     want(set(spans) == {"serve", "work"}, "the ends of the spans serve and work")
     want(len(logs) == 1, 'one log line "did 3 things"')
     for line in [*spans.values(), *logs]:
-        want(line["attributes"].get("job_id") == job, f"job_id={job!r} on every line")
+        want(line.get("job_id") == job, f"job_id={job!r} on every line")
         want(line["target"] == "example", "the module's name as target on every line")
         want(line["trace_id"] == spans["serve"]["trace_id"], "one trace")
     want(spans["work"]["attributes"].get("n") == 3, "n=3 on the span work")
