@@ -1,22 +1,13 @@
 // Scheduling of the additions of some windows; see bucket_sum.h.
 #include "bucket_sum.h"
 
-#include <string.h>
-
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace prover::vector {
 namespace {
-
 constexpr std::size_t kChunkBytes = std::size_t{1} << 19;
-
-// The kinds of additions differ only in where the operands lie; see group_kernels.h.
-template <class T>
-void wipe(std::vector<T>& v) {
-  explicit_bzero(v.data(), v.size() * sizeof(T));
-}
-
 }  // namespace
 
 bucket_sum::bucket_sum(const bases& points)
@@ -52,8 +43,6 @@ void bucket_sum::run(const recoded_scalars& scalars, unsigned first, unsigned co
     std::memcpy(results + e.key * kernels_.record_words, record(e.slot), kernels_.record_words * 8);
     slots[e.key] = e.key;
   }
-  wipe(digits_);
-  wipe(references_);
 }
 
 // A counting sort of the window's digits: references_ gets the points of bucket 1, 2, ..., bucket_end_ where each ends.
@@ -137,7 +126,7 @@ void bucket_sum::finish_chunk(bool bucket_continues) {
 
 // Adds up neighbours of the same key, level by level, until every key is there once. Without branches on the keys:
 // bucket sizes are random, and a misprediction costs as much as a quarter of an addition.
-void bucket_sum::collapse(std::vector<entry>& entries) {
+void bucket_sum::collapse(secret_vector<entry>& entries) {
   constexpr std::uint64_t kNone = ~std::uint64_t{0};
   for (;;) {
     const std::size_t n = entries.size();
@@ -201,7 +190,7 @@ void bucket_sum::halve(unsigned count, unsigned width) {
 }
 
 // In batches that share an inversion each; empties the list.
-void bucket_sum::add(std::vector<addition>& additions, operands from) {
+void bucket_sum::add(secret_vector<addition>& additions, operands from) {
   for (std::size_t done = 0; done < additions.size(); done += batch_) {
     const addition_job job{from == operands::bases ? points_.records() : pool_.data(),
                            pool_.data(),

@@ -8,7 +8,6 @@
 // of batched additions. As many additions as the usual running sum, 2 per bucket, but independent and affine.
 #pragma once
 #include <cstdint>
-#include <vector>
 
 #include "digits.h"
 #include "memory.h"
@@ -38,17 +37,17 @@ class bucket_sum {
   void take(std::uint32_t key, const std::uint32_t* references, std::size_t count);
   void finish_chunk(bool bucket_continues);
   void halve(unsigned count, unsigned width);
-  void collapse(std::vector<entry>& entries);
-  void add(std::vector<addition>& additions, operands from);
+  void collapse(secret_vector<entry>& entries);
+  void add(secret_vector<addition>& additions, operands from);
   void reserve_pool(std::size_t records);
   std::uint64_t* record(std::size_t slot) { return pool_.data() + slot * kernels_.record_words; }
 
   const bases& points_;
   const group_kernels& kernels_;
   const std::size_t chunk_slots_, batch_;  // sized so that a chunk and a batch's workspace stay in 2 MiB of cache
-  std::vector<std::uint32_t> digits_, references_, bucket_end_;
-  std::vector<entry> chunk_, buckets_, bits_;
-  std::vector<addition> additions_, copies_;
+  secret_vector<std::uint32_t> digits_, references_, bucket_end_;
+  secret_vector<entry> chunk_, buckets_, bits_;
+  secret_vector<addition> additions_, copies_;
   buffer<std::uint64_t> workspace_, pool_;
   std::size_t pool_records_ = 0;
   std::size_t chunk_used_ = 0;  // slots [0, chunk_slots) are the chunk's, the buckets follow

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace prover::vector {
 
@@ -40,5 +41,19 @@ class buffer {
   std::size_t size_ = 0;
   contents kind_ = contents::open;
 };
+
+// A vector whose memory is wiped whenever it lets go of some.
+template <class T>
+struct wiping_allocator {
+  using value_type = T;
+  wiping_allocator() = default;
+  template <class U>
+  wiping_allocator(const wiping_allocator<U>&) {}  // NOLINT: allocators convert
+  T* allocate(std::size_t n) { return static_cast<T*>(allocate_pages(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t n) { free_pages(p, n * sizeof(T), contents::secret); }
+  bool operator==(const wiping_allocator&) const = default;
+};
+template <class T>
+using secret_vector = std::vector<T, wiping_allocator<T>>;
 
 }  // namespace prover::vector
