@@ -2,6 +2,7 @@
 #include "bucket_sum.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -26,16 +27,15 @@ void bucket_sum::run(const recoded_scalars& scalars, unsigned first, unsigned co
   reserve_pool(chunk_slots_ + most_buckets);
 
   infinities_ = false;
-  chunk_used_ = 0;
-  chunk_.clear();
   buckets_.clear();
-  additions_.clear();
   copies_.clear();
+  begin_chunk(0);
   for (unsigned w = 0; w < count; ++w) {
     sort(scalars, first + w);
     fill(w, width);
   }
   finish_chunk(false);
+  additions_.clear();
   halve(count, width);
 
   std::fill(slots, slots + count * width, kAbsent);
@@ -45,33 +45,52 @@ void bucket_sum::run(const recoded_scalars& scalars, unsigned first, unsigned co
   }
 }
 
-// A counting sort of the window's digits: references_ gets the points of bucket 1, 2, ..., bucket_end_ where each ends.
+// references_ gets the points of bucket 1, 2, ..., and bucket_end_ where each ends. Two counting sorts, by the high and
+// then by the low bits of the bucket: each has few enough places to write to for the first-level cache and its TLB.
 void bucket_sum::sort(const recoded_scalars& scalars, unsigned window) {
-  const std::size_t n = scalars.count(window), half = std::size_t{1} << (scalars.width() - 1);
-  digits_.resize(n);
-  bucket_end_.assign(half + 1, 0);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t d = scalars.digit(i, window);
-    digits_[i] = d;
-    ++bucket_end_[d & ~kNegated];
+  constexpr unsigned kLowBits = 8;
+  constexpr std::size_t kLow = std::size_t{1} << kLowBits;
+  const std::span<const std::uint32_t> digits = scalars.digits(window);
+  const std::size_t n = digits.size(), half = std::size_t{1} << (scalars.width() - 1);
+  const std::size_t parts = half / kLow + 1;
+
+  std::array<std::uint32_t, (std::size_t{1} << (kWidestWindow - 1 - kLowBits)) + 2> next{};
+  std::size_t zeros = 0;
+  for (const std::uint32_t d : digits) {
+    ++next[(d & ~kNegated) >> kLowBits];
+    zeros += (d & ~kNegated) == 0 ? 1 : 0;
   }
-  const std::size_t zeros = bucket_end_[0];
-  references_.resize(n - zeros + 1);  // one place more, for the zeros to be thrown at
+  next[0] -= static_cast<std::uint32_t>(zeros);
   std::uint32_t at = 0;
-  for (std::size_t b = 1; b <= half; ++b) at += std::exchange(bucket_end_[b], at);
-  // Zero digits, without a branch, all go behind the end; the other places advance to the ends of their buckets.
-  bucket_end_[0] = static_cast<std::uint32_t>(n - zeros);
+  for (std::size_t part = 0; part < parts; ++part) at += std::exchange(next[part], at);
+  // Zeros, without a branch, are all written to one place behind the end.
+  next[parts] = at;
+  partitioned_.resize(n - zeros + 1);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t d = digits_[i], bucket = d & ~kNegated;
-    std::uint32_t& place = bucket_end_[bucket];
-    references_[place] = scalars.record(i) | (d & kNegated);
+    const std::uint32_t bucket = digits[i] & ~kNegated;
+    std::uint32_t& place = next[bucket != 0 ? bucket >> kLowBits : parts];
+    partitioned_[place] = {bucket, scalars.record(i) | (digits[i] & kNegated)};
     place += bucket != 0 ? 1 : 0;
+  }
+
+  references_.resize(n - zeros);
+  bucket_end_.resize(parts * kLow);
+  std::uint32_t begin = 0;
+  for (std::size_t part = 0; part < parts; ++part) {
+    std::uint32_t* count = &bucket_end_[part * kLow];
+    std::fill(count, count + kLow, 0);
+    const std::uint32_t end = next[part];
+    for (std::uint32_t i = begin; i < end; ++i) ++count[partitioned_[i].bucket % kLow];
+    at = begin;
+    for (std::size_t b = 0; b < kLow; ++b) at += std::exchange(count[b], at);
+    for (std::uint32_t i = begin; i < end; ++i) references_[count[partitioned_[i].bucket % kLow]++] = partitioned_[i].reference;
+    begin = end;
   }
 }
 
 void bucket_sum::fill(unsigned window_in_task, unsigned width) {
   const std::size_t half = std::size_t{1} << (width - 1);
-  std::uint32_t begin = 0;
+  std::uint32_t begin = bucket_end_[0];
   for (std::size_t b = 1; b <= half; ++b) {
     const std::uint32_t end = bucket_end_[b];
     if (end != begin) {
@@ -84,15 +103,16 @@ void bucket_sum::fill(unsigned window_in_task, unsigned width) {
 void bucket_sum::take(std::uint32_t key, const std::uint32_t* references, std::size_t count) {
   while (count > 0) {
     const std::size_t now = std::min(count, 2 * (chunk_slots_ - chunk_used_));
+    // Every slot has its entry; additions_ and chunk_ are as long as the chunk.
     for (std::size_t i = 0; i + 1 < now; i += 2) {
       const auto slot = static_cast<std::uint32_t>(chunk_used_++);
-      additions_.push_back({references[i], references[i + 1], slot});
-      chunk_.push_back({key, slot});
+      additions_[additions_used_++] = {references[i], references[i + 1], slot};
+      chunk_[slot] = {key, slot};
     }
     if (now % 2 != 0) {
       const auto slot = static_cast<std::uint32_t>(chunk_used_++);
       copies_.push_back({references[now - 1], 0, slot});
-      chunk_.push_back({key, slot});
+      chunk_[slot] = {key, slot};
     }
     references += now;
     count -= now;
@@ -102,12 +122,13 @@ void bucket_sum::take(std::uint32_t key, const std::uint32_t* references, std::s
 
 // Sums the chunk's buckets and moves them behind the chunk. A bucket that continues stays, as the next chunk's first.
 void bucket_sum::finish_chunk(bool bucket_continues) {
+  additions_.resize(additions_used_);
+  chunk_.resize(chunk_used_);
   add(additions_, operands::bases);
   kernels_.copy(points_.records(), pool_.data(), copies_.data(), copies_.size());
   copies_.clear();
   collapse(chunk_);
 
-  chunk_used_ = 0;
   const std::size_t finished = chunk_.size() - (bucket_continues ? 1 : 0);
   for (std::size_t i = 0; i < finished; ++i) {
     const auto slot = static_cast<std::uint32_t>(chunk_slots_ + buckets_.size());
@@ -117,11 +138,16 @@ void bucket_sum::finish_chunk(bool bucket_continues) {
   if (bucket_continues) {
     const entry open = chunk_.back();
     if (open.slot != 0) std::memcpy(record(0), record(open.slot), kernels_.record_words * 8);
-    chunk_.assign(1, {open.key, 0});
-    chunk_used_ = 1;
-  } else {
-    chunk_.clear();
+    chunk_[0] = {open.key, 0};
   }
+  begin_chunk(bucket_continues ? 1 : 0);
+}
+
+void bucket_sum::begin_chunk(std::size_t used) {
+  chunk_.resize(chunk_slots_);
+  additions_.resize(chunk_slots_);
+  chunk_used_ = used;
+  additions_used_ = 0;
 }
 
 // Adds up neighbours of the same key, level by level, until every key is there once. Without branches on the keys:

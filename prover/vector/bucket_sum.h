@@ -30,11 +30,16 @@ class bucket_sum {
   struct entry {
     std::uint32_t key, slot;
   };
+  // A point of the bases, with its sign, on the way to its bucket.
+  struct keyed_reference {
+    std::uint32_t bucket, reference;
+  };
   enum class operands : bool { bases, pool };
 
   void sort(const recoded_scalars& scalars, unsigned window);
   void fill(unsigned window_in_task, unsigned width);
   void take(std::uint32_t key, const std::uint32_t* references, std::size_t count);
+  void begin_chunk(std::size_t used);
   void finish_chunk(bool bucket_continues);
   void halve(unsigned count, unsigned width);
   void collapse(secret_vector<entry>& entries);
@@ -45,12 +50,13 @@ class bucket_sum {
   const bases& points_;
   const group_kernels& kernels_;
   const std::size_t chunk_slots_, batch_;  // sized so that a chunk and a batch's workspace stay in 2 MiB of cache
-  secret_vector<std::uint32_t> digits_, references_, bucket_end_;
+  secret_vector<std::uint32_t> references_, bucket_end_;
+  secret_vector<keyed_reference> partitioned_;
   secret_vector<entry> chunk_, buckets_, bits_;
   secret_vector<addition> additions_, copies_;
   buffer<std::uint64_t> workspace_, pool_;
   std::size_t pool_records_ = 0;
-  std::size_t chunk_used_ = 0;  // slots [0, chunk_slots) are the chunk's, the buckets follow
+  std::size_t chunk_used_ = 0, additions_used_ = 0;  // slots [0, chunk_slots) are the chunk's, the buckets follow
   bool infinities_ = false;     // the pool may hold points at infinity
 };
 

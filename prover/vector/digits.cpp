@@ -54,6 +54,16 @@ magnitude read(std::span<const std::uint64_t> scalars, std::size_t index, const 
   return subtract(difference, s) != 0 ? magnitude{complement, true} : magnitude{s, false};
 }
 
+// Bits [bit, bit + width) of a biased value less the bias, as absolute value and sign (in bit 31).
+std::uint32_t signed_digit(const magnitude& s, unsigned bit, unsigned width, std::uint64_t bias) {
+  const unsigned word = bit / 64, shift = bit % 64;
+  std::uint64_t bits = s.value[word] >> shift;
+  if (shift + width > 64 && word < 3) bits |= s.value[word + 1] << (64 - shift);
+  bits &= (std::uint64_t{1} << width) - 1;
+  const std::uint64_t d = bits - bias, negative = d >> 63;
+  return static_cast<std::uint32_t>(((d ^ (0 - negative)) + negative) | (negative ^ std::uint64_t{s.negative}) << 31);
+}
+
 struct range {
   std::size_t begin, end;
 };
@@ -85,9 +95,6 @@ void recoded_scalars::distribute(std::span<const std::uint64_t> scalars, std::sp
                                  const executor& threads) {
   const unsigned order_length = length_of(order_);  // absolute values are one bit shorter
   last_window_ = (order_length + width_ - 1) / width_ - 1;
-  mask_ = (std::uint64_t{1} << width_) - 1;
-  half_ = std::uint64_t{1} << (width_ - 1);
-  last_mask_ = (std::uint64_t{1} << std::min(width_, 255 - last_window_ * width_)) - 1;
   words bias{};
   for (unsigned w = 0; w < last_window_; ++w) {
     const unsigned bit = w * width_ + width_ - 1;
@@ -110,7 +117,11 @@ void recoded_scalars::distribute(std::span<const std::uint64_t> scalars, std::sp
   windows_ = last_window_ + 1;
   while (windows_ > 0 && prefix_[windows_ - 1] == 0) --windows_;
 
-  value_ = buffer<std::uint64_t>(4 * total, contents::secret);
+  // A few cache lines between the windows' arrays: at distances of a power of two they would fight for one set.
+  constexpr std::size_t kGap = 80;
+  begin_.assign(windows_ + 1, 0);
+  for (unsigned w = 0; w < windows_; ++w) begin_[w + 1] = begin_[w] + prefix_[w] + kGap;
+  digits_ = buffer<std::uint32_t>(begin_[windows_], contents::secret);
   record_ = buffer<std::uint32_t>(total, contents::secret);
   threads.run(parts, [&](std::size_t i) {
     std::uint32_t* place = &next[i * (last_window_ + 2)];
@@ -119,11 +130,14 @@ void recoded_scalars::distribute(std::span<const std::uint64_t> scalars, std::sp
       magnitude s = read(scalars, origin[k], order_);
       const unsigned length = length_of(s.value);
       if (length == 0) continue;
-      const std::uint32_t at = place[windows_needed(length)]++;
-      add(s.value, bias);
-      if (s.negative) s.value[3] |= std::uint64_t{1} << 63;
-      for (std::size_t j = 0; j < 4; ++j) value_[4 * std::size_t{at} + j] = s.value[j];
+      const unsigned needed = windows_needed(length);
+      const std::uint32_t at = place[needed]++;
       record_[at] = static_cast<std::uint32_t>(k);
+      add(s.value, bias);
+      for (unsigned w = 0; w < needed; ++w) {
+        const std::uint64_t bias_here = w == last_window_ ? 0 : std::uint64_t{1} << (width_ - 1);
+        digits_[begin_[w] + at] = signed_digit(s, w * width_, width_, bias_here);
+      }
     }
   });
 }

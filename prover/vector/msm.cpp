@@ -39,10 +39,10 @@ double cost_of(unsigned width, const length_histogram& lengths, unsigned order_l
 }
 
 unsigned best_width(const length_histogram& lengths, unsigned order_length) {
-  constexpr unsigned kNarrowest = 3, kWidest = 17;
+  constexpr unsigned kNarrowest = 3;
   unsigned best = kNarrowest;
   double best_cost = cost_of(best, lengths, order_length);
-  for (unsigned width = kNarrowest + 1; width <= kWidest; ++width) {
+  for (unsigned width = kNarrowest + 1; width <= kWidestWindow; ++width) {
     const double cost = cost_of(width, lengths, order_length);
     if (cost < best_cost) {
       best = width;
