@@ -38,13 +38,13 @@ context from_c(const telltale_context& c) noexcept {
   out.trace = {c.trace_high, c.trace_low};
   out.span = {c.span};
   out.scope = {c.scope};
-  out.origin = c.reserved & 0xffffff;
-  out.flags = static_cast<std::uint8_t>(c.reserved >> 24);
+  out.origin = static_cast<std::uint16_t>(c.reserved);
+  out.flags = static_cast<std::uint16_t>(c.reserved >> 16);
   return out;
 }
 
 telltale_context to_c(const context& c) noexcept {
-  return {c.trace.high, c.trace.low, c.span.value, c.scope.value, c.origin | std::uint32_t{c.flags} << 24};
+  return {c.trace.high, c.trace.low, c.span.value, c.scope.value, c.origin | std::uint32_t{c.flags} << 16};
 }
 
 site* from_c(telltale_site* s) noexcept { return reinterpret_cast<site*>(s); }

@@ -318,7 +318,7 @@ void drain::announce_open(const sink_list& sinks) {
     const record_header h = header_of(w);
     const std::int64_t begin = ns(h.time);
     if (now_ns - begin < 1'000'000'000 || !announced_.insert(h.span).second) continue;
-    if (slot.block == abandoned) continue;
+    if (slot.block == abandoned_block) continue;
     const site_info& s = site(h.site);
     attributes_.clear();
     decode_attributes(*m, s.attributes, (h.flags & flag_no_static_attributes) != 0, w + header_words,

@@ -111,6 +111,7 @@ thread_block* take_block(memory_map& m) noexcept {
   b.limit = h.ring_bytes;
   b.slots = m.slots;
   b.index = n;
+  b.slow_clock = clock_is_slow;
   h.blocks.store(n + 1, std::memory_order_release);
   return &b;
 }
@@ -181,7 +182,7 @@ void reset_after_fork() noexcept {
   // Spans that are open are the parent's to finish. Where their objects end in the child too, nothing is recorded.
   const std::uint32_t slots = h.slots.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < slots; ++i) {
-    if ((m->slots[i].generation.load(std::memory_order_relaxed) & 1) != 0) m->slots[i].block = abandoned;
+    if ((m->slots[i].generation.load(std::memory_order_relaxed) & 1) != 0) m->slots[i].block = abandoned_block;
   }
   free_block_count = 0;
   exhausted.store(false, std::memory_order_relaxed);

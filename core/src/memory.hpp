@@ -21,7 +21,6 @@ inline constexpr std::uint32_t catalogue_text_bytes = 4u << 20;
 inline constexpr std::uint32_t max_scopes = 16384;
 inline constexpr std::uint32_t max_slots = 65536;
 inline constexpr std::uint32_t slots_per_chunk = 64;
-inline constexpr std::uint32_t abandoned = 0xffffffff;  // open_slot::block of a span that a fork left behind
 
 // A string of the catalogue.
 struct mapped_text {

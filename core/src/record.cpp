@@ -15,15 +15,6 @@ namespace telltale::detail {
 
 namespace {
 
-constexpr std::uint64_t first_word(std::size_t bytes, record_kind kind, std::uint64_t state_and_parts,
-                                   std::uint32_t site) noexcept {
-  return bytes / line_bytes | std::uint64_t{static_cast<std::uint8_t>(kind)} << 8 | state_and_parts << 16 |
-         std::uint64_t{site} << 32;
-}
-constexpr std::uint64_t second_word(std::uint32_t scope, std::size_t payload_words, std::uint16_t flags = 0) noexcept {
-  return scope | std::uint64_t{payload_words} << 32 | std::uint64_t{flags} << 48;
-}
-
 std::size_t slot_payload(const open_slot& s) noexcept { return (get(&s.words[1]) >> 32) & 0xffff; }
 
 void add_to_first_word(open_slot* slot, std::uint64_t bits) noexcept { put(&slot->words[0], get(&slot->words[0]) | bits); }
@@ -49,7 +40,7 @@ std::uint64_t* begin_part(open_slot* slot, record_kind kind, std::uint32_t site,
   }
   std::uint64_t* p = reserve(b, bytes);
   if (p == nullptr) return nullptr;
-  p[0] = first_word(bytes, kind, 0, site);
+  p[0] = first_word(bytes, kind, site);
   p[1] = second_word(0, payload_words);
   p[2] = ticks();
   p[3] = 0;
@@ -58,41 +49,6 @@ std::uint64_t* begin_part(open_slot* slot, record_kind kind, std::uint32_t site,
   p[6] = get(&slot->words[6]);
   p[7] = 0;
   return p + header_words;
-}
-
-// Slots for a block that has none left: those that other threads gave back, else a new chunk.
-std::uint32_t refill(thread_block* b) noexcept {
-  std::uint32_t list = b->returned_slots.exchange(0, std::memory_order_acquire);
-  if (list == 0) {
-    memory_header& h = *memory()->header;
-    std::uint32_t first = h.slots.load(std::memory_order_relaxed);
-    do {
-      if (first + slots_per_chunk > max_slots) return 0;
-    } while (!h.slots.compare_exchange_weak(first, first + slots_per_chunk, std::memory_order_release,
-                                            std::memory_order_relaxed));
-    for (std::uint32_t i = first; i < first + slots_per_chunk; ++i) {
-      b->slots[i].block = b->index;
-      b->slots[i].next_free = i + 1 < first + slots_per_chunk ? i + 2 : 0;
-    }
-    list = first + 1;
-  }
-  b->free_slots = list;
-  return list;
-}
-
-void free_slot(open_slot* slot, thread_block* mine) noexcept {
-  memory_map& m = *memory();
-  const auto number = static_cast<std::uint32_t>(slot - m.slots) + 1;
-  if (mine != nullptr && slot->block == mine->index) [[likely]] {
-    slot->next_free = mine->free_slots;
-    mine->free_slots = number;
-    return;
-  }
-  if (slot->block == abandoned) return;
-  std::atomic<std::uint32_t>& stack = m.blocks[slot->block].returned_slots;
-  std::uint32_t next = stack.load(std::memory_order_relaxed);
-  do slot->next_free = next;
-  while (!stack.compare_exchange_weak(next, number, std::memory_order_release, std::memory_order_relaxed));
 }
 
 }  // namespace
@@ -143,7 +99,7 @@ std::uint64_t* place(thread_block* b, std::size_t bytes) noexcept {
   if (head + padding + bytes - tail > capacity) return nullptr;
   if (padding != 0) {
     std::uint64_t* p = b->ring + (head & b->mask) / 8;
-    p[0] = first_word(padding, record_kind::padding, 0, 0);
+    p[0] = first_word(padding, record_kind::padding, 0);
     head += padding;
     b->head.store(head, std::memory_order_release);
   }
@@ -166,7 +122,7 @@ bool tell_losses(thread_block* b, std::size_t room_needed_after) noexcept {
     std::uint64_t* p = place(b, line_bytes);
     if (p == nullptr) return false;
     std::memset(p, 0, line_bytes);
-    p[0] = first_word(line_bytes, record_kind::loss, 0, 0);
+    p[0] = first_word(line_bytes, record_kind::loss, 0);
     p[2] = b->first_drop_time.load(std::memory_order_relaxed);
     p[3] = count - b->told[r];
     p[6] = r;
@@ -202,68 +158,64 @@ bool tell_losses(thread_block* b, std::size_t room_needed_after) noexcept {
 
 // --- spans --------------------------------------------------------------------------------------------------------
 
-open_slot* open(const site& s, std::size_t payload_words) noexcept {
-  thread_state& t = tls;
-  thread_block* b = t.block;
-  if (b == nullptr) [[unlikely]] {
-    if ((b = attach()) == nullptr) {
-      count_no_memory();
-      return nullptr;
-    }
-  }
-  std::uint32_t number = b->free_slots;
-  if (number == 0) [[unlikely]] {
-    if ((number = refill(b)) == 0) {
-      count_drop(b, drop_reason::too_many_open);
-      return nullptr;
-    }
-  }
-  open_slot* slot = b->slots + (number - 1);
-  b->free_slots = slot->next_free;
-
-  context& now = t.current;
-  const std::uint64_t id = next_id(t);
-  const bool fits = payload_words <= slot_payload_words;
-  std::uint64_t* w = slot->words;
-  put(&w[0], first_word(0, record_kind::span, 0, s.id()));
-  put(&w[1], second_word(now.scope.value, fits ? payload_words : 0, fits ? 0 : flag_no_static_attributes));
-  if (!now.trace) [[unlikely]] {
-    now.trace = {next_id(t), next_id(t)};
-    now.span = {};
-  }
-  put(&w[4], now.trace.high);
-  put(&w[5], now.trace.low);
-  put(&w[6], id);
-  put(&w[7], now.span.value);
-  now.span.value = id;
-  now.origin = s.id() & 0xffffff;
-  put(&w[2], ticks());
-  return slot;
+thread_block* block_or_count() noexcept {
+  thread_block* b = attach();
+  if (b == nullptr) count_no_memory();
+  return b;
 }
 
-void close(open_slot* slot) noexcept {
-  const std::uint64_t end = ticks();
-  thread_block* b = tls.block;
-  if (b == nullptr) [[unlikely]] b = attach();
-  if (slot->block != abandoned) [[likely]] {
-    const std::size_t bytes = record_bytes(slot_payload(*slot));
-    if (b == nullptr) [[unlikely]] {
-      count_no_memory();
-    } else if (std::uint64_t* p = reserve(b, bytes)) [[likely]] {
-      // Word by word: a wider load of what narrower stores have just written would stall.
-      p[0] = get(&slot->words[0]) | bytes / line_bytes;
-      p[1] = get(&slot->words[1]);
-      p[2] = get(&slot->words[2]);
-      p[3] = end;
-      for (std::size_t i = 4; i < line_words; ++i) p[i] = get(&slot->words[i]);
-      for (std::size_t i = line_words; i < bytes / 8; i += line_words) {
-        for (std::size_t k = 0; k < line_words; ++k) p[i + k] = get(&slot->words[i + k]);
+// First those that other threads gave back, else a new chunk.
+bool refill_slots(thread_block* b) noexcept {
+  std::uint32_t list = b->returned_slots.exchange(0, std::memory_order_acquire);
+  if (list == 0) {
+    memory_header& h = *memory()->header;
+    std::uint32_t first = h.slots.load(std::memory_order_relaxed);
+    do {
+      if (first + slots_per_chunk > max_slots) {
+        count_drop(b, drop_reason::too_many_open);
+        return false;
       }
+    } while (!h.slots.compare_exchange_weak(first, first + slots_per_chunk, std::memory_order_release,
+                                            std::memory_order_relaxed));
+    for (std::uint32_t i = first; i < first + slots_per_chunk; ++i) {
+      b->slots[i].block = b->index;
+      b->slots[i].next_free = i + 1 < first + slots_per_chunk ? i + 2 : 0;
+    }
+    list = first + 1;
+  }
+  b->free_slots = list;
+  return true;
+}
+
+void begin_trace(thread_state& t) noexcept {
+  t.current.trace = {next_id(t), next_id(t)};
+  t.current.span = {};
+}
+
+void return_slot(open_slot* slot) noexcept {
+  if (slot->block == abandoned_block) return;
+  memory_map& m = *memory();
+  const auto number = static_cast<std::uint32_t>(slot - m.slots) + 1;
+  std::atomic<std::uint32_t>& stack = m.blocks[slot->block].returned_slots;
+  std::uint32_t next = stack.load(std::memory_order_relaxed);
+  do slot->next_free = next;
+  while (!stack.compare_exchange_weak(next, number, std::memory_order_release, std::memory_order_relaxed));
+}
+
+void close_slow(open_slot* slot, std::uint64_t end) noexcept {
+  thread_block* b = nullptr;
+  if (slot->block != abandoned_block && (b = block_or_count()) != nullptr) {
+    const std::size_t bytes = record_bytes(slot_payload(*slot));
+    if (std::uint64_t* p = reserve(b, bytes)) {
+      copy_record(p, slot, bytes, end);
       publish(b, bytes);
     }
   }
-  slot->generation.store((slot->generation.load(std::memory_order_relaxed) | 1) + 1, std::memory_order_release);
   free_slot(slot, b);
+}
+
+void static_attributes_follow(open_slot* slot) noexcept {
+  put(&slot->words[1], get(&slot->words[1]) | std::uint64_t{flag_no_static_attributes} << 48);
 }
 
 void set_late(open_slot* slot, std::uint32_t key, attribute_type type, std::uint64_t bits) noexcept {
@@ -327,33 +279,8 @@ context slot_context(const open_slot* slot) noexcept {
   c.trace = {get(&slot->words[4]), get(&slot->words[5])};
   c.span = {get(&slot->words[6])};
   c.scope = {static_cast<std::uint32_t>(get(&slot->words[1]))};
-  c.origin = static_cast<std::uint32_t>(get(&slot->words[0]) >> 32) & 0xffffff;
+  c.origin = static_cast<std::uint16_t>(get(&slot->words[0]) >> 32);
   return c;
-}
-
-// --- lines --------------------------------------------------------------------------------------------------------
-
-std::uint64_t* begin_log(const site& s, std::size_t payload_words) noexcept {
-  thread_state& t = tls;
-  thread_block* b = t.block;
-  if (b == nullptr) [[unlikely]] {
-    if ((b = attach()) == nullptr) {
-      count_no_memory();
-      return nullptr;
-    }
-  }
-  const std::size_t bytes = record_bytes(payload_words);
-  std::uint64_t* p = reserve(b, bytes);
-  if (p == nullptr) [[unlikely]] return nullptr;
-  p[0] = first_word(bytes, record_kind::log, 0, s.id());
-  p[1] = second_word(t.current.scope.value, payload_words);
-  p[2] = ticks();
-  p[3] = 0;
-  p[4] = t.current.trace.high;
-  p[5] = t.current.trace.low;
-  p[6] = t.current.span.value;
-  p[7] = t.current.origin;
-  return p + header_words;
 }
 
 }  // namespace telltale::detail

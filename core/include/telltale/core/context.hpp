@@ -49,8 +49,8 @@ struct context {
   trace_id trace;
   span_id span;
   scope_id scope;
-  std::uint32_t origin : 24 = 0;  // call site of `span`; 0 where the span is another process's
-  std::uint32_t flags : 8 = 0;    // W3C trace flags
+  std::uint16_t origin = 0;  // call site of `span`; 0 where the span is another process's
+  std::uint16_t flags = 0;   // W3C trace flags in the low byte
   friend constexpr bool operator==(const context&, const context&) = default;
 };
 static_assert(sizeof(context) == 32 && std::is_trivially_copyable_v<context>);

@@ -62,7 +62,7 @@ inline constexpr std::size_t max_payload_words = max_record_words - header_words
 TELLTALE_EXPORT std::uint64_t* put_cut_string(std::uint64_t* p, std::string_view s, std::size_t room) noexcept;
 
 template <class... A>
-[[gnu::noinline, gnu::cold]] void write_large_log(const site& s, const A&... a) noexcept {
+[[gnu::noinline, gnu::cold]] void write_large_log(const site& s, A... a) noexcept {
   std::uint64_t* p = begin_log(s, max_payload_words);
   if (p == nullptr) return;
   std::uint64_t* const end = p + max_payload_words;

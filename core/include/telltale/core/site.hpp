@@ -49,10 +49,9 @@ class site {
   // One relaxed load and one compare. A site that was never hit answers true, so that the caller goes the slow way.
   bool maybe_on() const noexcept { return state_.load(std::memory_order_relaxed) != off; }
 
-  // Settles a site that was never hit; `attributes` must live for ever.
+  // What maybe_on() left open: settles a site that was never hit. `attributes` must live for ever.
   bool on(const attribute_description* attributes, std::uint32_t count) noexcept {
-    const std::uint8_t now = state_.load(std::memory_order_acquire);
-    if (now != unknown) [[likely]] return now == enabled;
+    if (state_.load(std::memory_order_acquire) == enabled) [[likely]] return true;
     return detail::register_site(*this, attributes, count);
   }
 

@@ -42,6 +42,8 @@ inline std::uint32_t key_number() noexcept {
 
 TELLTALE_EXPORT void set_late(open_slot* slot, std::uint32_t key, attribute_type type, std::uint64_t bits) noexcept;
 TELLTALE_EXPORT void set_late(open_slot* slot, std::uint32_t key, std::string_view value) noexcept;
+// Says that the site's own attributes come as parts.
+TELLTALE_EXPORT void static_attributes_follow(open_slot* slot) noexcept;
 TELLTALE_EXPORT void add_link(open_slot* slot, const context& target, link_kind kind) noexcept;
 TELLTALE_EXPORT void fail(open_slot* slot, std::string_view code) noexcept;
 TELLTALE_EXPORT void set_kind(open_slot* slot, span_kind kind) noexcept;
@@ -77,11 +79,11 @@ inline void set_late(open_slot* slot, const attribute<K, T>& a) noexcept {
 class span {
  public:
   template <class S, class F>
-  span(S site_of_call, F&& attributes) noexcept {
+  span(S site_of_call, F&& attributes) noexcept {  // NOLINT(cppcoreguidelines-pro-type-member-init)
     site& s = site_of_call();
     if (s.maybe_on()) [[unlikely]] attributes([&](const auto&... a) { begin(s, a...); });
   }
-  ~span() {
+  [[gnu::always_inline]] ~span() {
     if (slot_ != nullptr) [[unlikely]] end();
   }
   span(const span&) = delete;
@@ -123,10 +125,10 @@ class span {
   TELLTALE_EXPORT context get_context() const noexcept;
 
  protected:
-  span() noexcept = default;
+  span() noexcept {}
 
   template <class... A>
-  void begin(site& s, const A&... a) noexcept {
+  [[gnu::always_inline]] void begin(site& s, const A&... a) noexcept {
     using table = detail::attribute_table<A...>;
     if (!s.on(table::entries, table::count)) return;
     const std::size_t words = (std::size_t{0} + ... + detail::payload_words(a));
@@ -143,13 +145,15 @@ class span {
     }
   }
 
-  void end() noexcept {
+  [[gnu::always_inline]] void end() noexcept {
     detail::close(slot_);
     detail::tls.current = former_;
   }
 
   detail::open_slot* slot_ = nullptr;
-  context former_;
+  union {  // meaningless until begin(): a span that is off touches nothing but slot_
+    context former_;
+  };
 
  private:
   template <class... A>
@@ -163,11 +167,13 @@ class span {
     detail::publish(detail::tls.block, detail::record_bytes(words));
   }
 
-  // What doesn't fit into the slot travels as records of its own.
+  // What doesn't fit into the slot travels as records of its own. (By value, so that the common way can keep the
+  // attributes in registers.)
   template <class... A>
-  [[gnu::noinline, gnu::cold]] void begin_large(site& s, const A&... a) noexcept {
-    detail::open_slot* slot = detail::open(s, detail::slot_payload_words + 1);
+  [[gnu::noinline, gnu::cold]] void begin_large(site& s, A... a) noexcept {
+    detail::open_slot* slot = detail::open(s, 0);
     if (slot == nullptr) return;
+    detail::static_attributes_follow(slot);
     detail::opened(slot);
     slot_ = slot;
     set(a...);

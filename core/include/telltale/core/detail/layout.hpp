@@ -77,6 +77,7 @@ constexpr std::uint64_t late_key(std::uint32_t key, attribute_type type) noexcep
 
 // An open span: the image of its record, plus what only its slot needs. Written by whoever holds the span, read by
 // the drain and by `recover`; the words are therefore atomics (relaxed: plain moves), guarded by `generation`.
+inline constexpr std::uint32_t abandoned_block = 0xffffffff;  // open_slot::block of a span that a fork left behind
 inline constexpr std::size_t slot_words = 32;
 inline constexpr std::size_t slot_payload_words = slot_words - header_words - 2;
 struct alignas(line_bytes) open_slot {
@@ -111,6 +112,7 @@ struct alignas(line_bytes) thread_block {
   open_slot* slots;                 // all slots of the process: a slot's number is its index here
   std::uint32_t free_slots;         // number + 1 of the first free slot of this block, 0: none; owner's list
   std::uint32_t index;              // of this block
+  std::uint32_t slow_clock;         // 1: the time-stamp counter is not used
 
   // Consumer (the drain).
   alignas(line_bytes) std::atomic<std::uint64_t> tail;  // bytes ever consumed
