@@ -83,7 +83,8 @@ void bucket_sum::sort(const recoded_scalars& scalars, unsigned window) {
     for (std::uint32_t i = begin; i < end; ++i) ++count[partitioned_[i].bucket % kLow];
     at = begin;
     for (std::size_t b = 0; b < kLow; ++b) at += std::exchange(count[b], at);
-    for (std::uint32_t i = begin; i < end; ++i) references_[count[partitioned_[i].bucket % kLow]++] = partitioned_[i].reference;
+    for (std::uint32_t i = begin; i < end; ++i)
+      references_[count[partitioned_[i].bucket % kLow]++] = partitioned_[i].reference;
     begin = end;
   }
 }
@@ -181,8 +182,7 @@ void bucket_sum::halve(unsigned count, unsigned width) {
   const std::uint32_t bucket_mask = (std::uint32_t{1} << width) - 1;
   // Each level makes at most as many new points as it has entries, and as half the buckets it spans.
   std::size_t fresh = chunk_slots_ + buckets_.size(), most = fresh;
-  for (unsigned j = 1; j <= width; ++j)
-    most += std::min(buckets_.size(), (std::size_t{count} << (width - j)) + count);
+  for (unsigned j = 1; j <= width; ++j) most += std::min(buckets_.size(), (std::size_t{count} << (width - j)) + count);
   reserve_pool(most);
 
   bits_.clear();

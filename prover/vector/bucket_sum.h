@@ -4,8 +4,8 @@
 // together in one batch of affine additions. A chunk of buckets at a time keeps everything after the first touch of a
 // point in the second-level cache.
 // Summing b * bucket[b]: with B'[k] = bucket[2k] + bucket[2k + 1] it is 2 * sum k B'[k] + the sum of the odd buckets.
-// So each halving gives one point, the sum of that level's odd buckets, that stands at one bit; all sums are again trees
-// of batched additions. As many additions as the usual running sum, 2 per bucket, but independent and affine.
+// So each halving gives one point, the sum of that level's odd buckets, that stands at one bit; all sums are again
+// trees of batched additions. As many additions as the usual running sum, 2 per bucket, but independent and affine.
 #pragma once
 #include <cstdint>
 
@@ -20,8 +20,8 @@ class bucket_sum {
  public:
   explicit bucket_sum(const bases& points);
 
-  // For every window w of [first, first + count) and bit j below the width: writes the point that counts 2^j in window w
-  // to record (w - first) * width + j of results, and its index, or kAbsent, to the same place in slots.
+  // For every window w of [first, first + count) and bit j below the width: writes the point that counts 2^j in window
+  // w to record (w - first) * width + j of results, and its index, or kAbsent, to the same place in slots.
   void run(const recoded_scalars& scalars, unsigned first, unsigned count, std::uint64_t* results,
            std::uint32_t* slots);
 
@@ -57,7 +57,7 @@ class bucket_sum {
   buffer<std::uint64_t> workspace_, pool_;
   std::size_t pool_records_ = 0;
   std::size_t chunk_used_ = 0, additions_used_ = 0;  // slots [0, chunk_slots) are the chunk's, the buckets follow
-  bool infinities_ = false;     // the pool may hold points at infinity
+  bool infinities_ = false;                          // the pool may hold points at infinity
 };
 
 }  // namespace prover::vector

@@ -32,7 +32,8 @@ struct combination {
       E inverse;
       invert_lanes<F>(F::select(sums.infinite, F::one(), sums.z), inverse);
       const E inverse2 = F::mul_called(inverse, inverse);
-      const typename R::point p{F::mul_called(sums.x, inverse2), F::mul_called(sums.y, F::mul_called(inverse2, inverse))};
+      const typename R::point p{F::mul_called(sums.x, inverse2),
+                                F::mul_called(sums.y, F::mul_called(inverse2, inverse))};
       for (unsigned lane = lanes; lane-- > 0;) {
         if (group * lanes + lane >= windows) continue;
         for (std::size_t i = 0; i < width; ++i) total = twice(total);

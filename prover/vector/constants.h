@@ -96,7 +96,8 @@ struct field_constants {
   static constexpr std::uint64_t minus_p_inverse = (0 - inverse_of_odd(modulus.w[0])) & kLimbMask;
   static constexpr limbs52<limbs> one = to_limbs<limbs>(power_of_two_modulo(r_bits, modulus));
   // A Montgomery multiplication by these changes the form.
-  static constexpr limbs52<limbs> from_outside = to_limbs<limbs>(power_of_two_modulo(2 * r_bits - outside_bits, modulus));
+  static constexpr limbs52<limbs> from_outside =
+      to_limbs<limbs>(power_of_two_modulo(2 * r_bits - outside_bits, modulus));
   static constexpr limbs52<limbs> to_outside = to_limbs<limbs>(power_of_two_modulo(outside_bits, modulus));
   static constexpr limbs52<limbs> from_plain = to_limbs<limbs>(power_of_two_modulo(2 * r_bits, modulus));
   static constexpr limbs52<limbs> after_inverse = to_limbs<limbs>(power_of_two_modulo(3 * r_bits, modulus));
@@ -117,13 +118,11 @@ struct field_constants {
 
 struct bn254_base {
   static constexpr std::size_t words = 4, limbs = 5;
-  static constexpr integer<4> modulus{
-      {0x3c208c16d87cfd47, 0x97816a916871ca8d, 0xb85045b68181585d, 0x30644e72e131a029}};
+  static constexpr integer<4> modulus{{0x3c208c16d87cfd47, 0x97816a916871ca8d, 0xb85045b68181585d, 0x30644e72e131a029}};
 };
 struct bn254_scalar {
   static constexpr std::size_t words = 4, limbs = 5;
-  static constexpr integer<4> modulus{
-      {0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d, 0x30644e72e131a029}};
+  static constexpr integer<4> modulus{{0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d, 0x30644e72e131a029}};
   static constexpr unsigned two_adicity = 28;
   static constexpr unsigned non_residue = 5;
 };
@@ -134,8 +133,7 @@ struct bls12_381_base {
 };
 struct bls12_381_scalar {
   static constexpr std::size_t words = 4, limbs = 5;
-  static constexpr integer<4> modulus{
-      {0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48}};
+  static constexpr integer<4> modulus{{0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48}};
   static constexpr unsigned two_adicity = 32;
   static constexpr unsigned non_residue = 5;
 };

@@ -67,7 +67,9 @@ std::uint32_t signed_digit(const magnitude& s, unsigned bit, unsigned width, std
 struct range {
   std::size_t begin, end;
 };
-range part(std::size_t size, std::size_t parts, std::size_t i) { return {size * i / parts, size * (i + 1) / parts}; }
+range part(std::size_t size, std::size_t parts, std::size_t i) {
+  return {size * i / parts, size * (i + 1) / parts};
+}
 
 }  // namespace
 

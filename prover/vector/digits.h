@@ -1,7 +1,7 @@
-// Scalars to signed digits. A scalar s above r / 2 becomes -(r - s), so that small negative numbers are as cheap as small
-// positive ones; half a window is added to its absolute value in every window but the last, and then each digit is cut out
-// alone: bits minus half a window. Scalars are ordered so that the longest come first; window w then concerns a prefix
-// only, and keeps the digits of that prefix as an array of its own.
+// Scalars to signed digits. A scalar s above r / 2 becomes -(r - s), so that small negative numbers are as cheap as
+// small positive ones; half a window is added to its absolute value in every window but the last, and then each digit
+// is cut out alone: bits minus half a window. Scalars are ordered so that the longest come first; window w then
+// concerns a prefix only, and keeps the digits of that prefix as an array of its own.
 #pragma once
 #include <cstdint>
 #include <span>

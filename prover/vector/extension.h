@@ -1,4 +1,5 @@
-// The quadratic extension Fp[i], i^2 = -1, on V::lanes lanes; the same interface as field.h. Both curves' G2 live in it.
+// The quadratic extension Fp[i], i^2 = -1, on V::lanes lanes; the same interface as field.h. Both curves' G2 live in
+// it.
 //
 // A product is four limb products in two accumulators and two reductions: the accumulators take a sum of products at
 // no cost, while Karatsuba's sums would first need their carries settled.

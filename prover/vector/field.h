@@ -56,8 +56,7 @@ struct field {
   PROVER_VECTOR_INLINE static loose sub(const loose& a, const loose& b) {
     constexpr limbs52<N> kp = multiple(constants::p, K);
     loose r;
-    PROVER_VECTOR_UNROLL for (std::size_t i = 0; i < N; ++i) r.l[i] =
-        V::sub(V::add(a.l[i], V::set(kp.l[i])), b.l[i]);
+    PROVER_VECTOR_UNROLL for (std::size_t i = 0; i < N; ++i) r.l[i] = V::sub(V::add(a.l[i], V::set(kp.l[i])), b.l[i]);
     return r;
   }
   // K p - a in the lanes of m, a in the others; for a <= K p
@@ -89,7 +88,8 @@ struct field {
     r.l[N - 1] = carry;
     return r;
   }
-  // For a value in [p, 30 p]: the quotient by p is estimated from the top limb, one too small at worst.
+  // For a value below 30 p whose top limb is not negative, as it is from p upwards and in a sum of elements. The
+  // quotient by p is estimated from the top limb, one too small at worst.
   PROVER_VECTOR_INLINE static element reduce(const loose& a) {
     const word q = V::madd_high(V::set(0), a.l[N - 1], V::set(constants::slack));
     loose t;

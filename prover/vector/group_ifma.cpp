@@ -2,5 +2,7 @@
 #include "group_tables.h"
 
 namespace prover::vector::detail {
-const group_kernels& ifma_kernels(group g) { return table_of<ifma>(g); }
+const group_kernels& ifma_kernels(group g) {
+  return table_of<ifma>(g);
+}
 }  // namespace prover::vector::detail

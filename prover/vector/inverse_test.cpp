@@ -35,8 +35,12 @@ void check_field() {
   for (int i = 0; i < 2000; ++i) check<M>(random.below(p - number(1)) + number(1), p);
 }
 
-TEST(Inverse, OfNumbersModuloTheBaseFieldOfBn254) { check_field<bn254_base>(); }
-TEST(Inverse, OfNumbersModuloTheBaseFieldOfBls12381) { check_field<bls12_381_base>(); }
+TEST(Inverse, OfNumbersModuloTheBaseFieldOfBn254) {
+  check_field<bn254_base>();
+}
+TEST(Inverse, OfNumbersModuloTheBaseFieldOfBls12381) {
+  check_field<bls12_381_base>();
+}
 TEST(Inverse, OfZeroIsZero) {
   std::uint64_t in[4] = {}, out[4] = {1, 1, 1, 1};
   invert(in, bn254_base::modulus.w, 4, out);

@@ -12,7 +12,9 @@ namespace prover::vector {
 namespace {
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kCacheLine = 64;
-std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+std::size_t round_up(std::size_t bytes, std::size_t to) {
+  return (bytes + to - 1) / to * to;
+}
 }  // namespace
 
 void* allocate_pages(std::size_t bytes) {

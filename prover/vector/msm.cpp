@@ -4,17 +4,19 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 
 #include "bucket_sum.h"
 #include "constants.h"
 #include "digits.h"
+#include "reuse.h"
 
 namespace prover::vector {
 namespace {
 
-bool is_bn254(group g) { return g == group::bn254_g1 || g == group::bn254_g2; }
+bool is_bn254(group g) {
+  return g == group::bn254_g1 || g == group::bn254_g2;
+}
 
 std::array<std::uint64_t, 4> order_of(group g) {
   const integer<4> r = is_bn254(g) ? bn254_scalar::modulus : bls12_381_scalar::modulus;
@@ -51,32 +53,6 @@ unsigned best_width(const length_histogram& lengths, unsigned order_length) {
   }
   return best;
 }
-
-// Hands out the tasks' working memory, so that one serves many tasks in turn.
-class scratch_pool {
- public:
-  explicit scratch_pool(const bases& points) : points_(points) {}
-  std::unique_ptr<bucket_sum> get() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        auto p = std::move(free_.back());
-        free_.pop_back();
-        return p;
-      }
-    }
-    return std::make_unique<bucket_sum>(points_);
-  }
-  void put(std::unique_ptr<bucket_sum> p) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(p));
-  }
-
- private:
-  const bases& points_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<bucket_sum>> free_;
-};
 
 // Windows per task: enough points to fill batches, but a task for every thread.
 unsigned windows_per_task(const recoded_scalars& scalars, std::size_t threads) {
@@ -123,14 +99,15 @@ bases::bases(group g, std::span<const std::uint64_t> points, const executor& thr
     for (std::size_t i = part * kPart; i < end;) {
       std::size_t j = i + 1;
       while (j < end && origin_[j] == origin_[j - 1] + 1) ++j;
-      kernels_->import_points(points.data() + origin_[i] * words, j - i,
-                              records_.data() + i * kernels_->record_words);
+      kernels_->import_points(points.data() + origin_[i] * words, j - i, records_.data() + i * kernels_->record_words);
       i = j;
     }
   });
 }
 
-std::size_t bases::bytes() const { return records_.size() * 8 + origin_.capacity() * 4; }
+std::size_t bases::bytes() const {
+  return records_.size() * 8 + origin_.capacity() * 4;
+}
 
 affine_point multiply(const bases& points, std::span<const std::uint64_t> scalars, const executor& threads) {
   if (scalars.size() != 4 * points.size())
@@ -147,16 +124,15 @@ affine_point multiply(const bases& points, std::span<const std::uint64_t> scalar
   buffer<std::uint64_t> sums(std::size_t{windows} * width * kernels.record_words);
   std::vector<std::uint32_t> slots(std::size_t{windows} * width);
   const unsigned per_task = windows_per_task(recoded, threads.threads);
-  scratch_pool scratch(points);
+  reuse_pool<bucket_sum> workers([&] { return std::make_unique<bucket_sum>(points); });
   threads.run((windows + per_task - 1) / per_task, [&](std::size_t task) {
     const unsigned first = static_cast<unsigned>(task) * per_task;
     const std::size_t base = std::size_t{first} * width;
-    auto worker = scratch.get();
+    const auto worker = workers.borrow();
     worker->run(recoded, first, std::min(per_task, windows - first), sums.data() + base * kernels.record_words,
                 slots.data() + base);
     for (std::size_t i = base; i < base + std::size_t{std::min(per_task, windows - first)} * width; ++i)
       if (slots[i] != kAbsent) slots[i] += static_cast<std::uint32_t>(base);
-    scratch.put(std::move(worker));
   });
   kernels.combine(sums.data(), slots.data(), windows, width, result.words.data());
   return result;

@@ -39,9 +39,9 @@ class bases {
         backend b = available() ? backend::ifma : backend::emulated);
 
   group which() const { return group_; }
-  std::size_t size() const { return size_; }              // points given
-  std::size_t finite() const { return origin_.size(); }   // points kept
-  std::size_t bytes() const;                              // resident memory
+  std::size_t size() const { return size_; }             // points given
+  std::size_t finite() const { return origin_.size(); }  // points kept
+  std::size_t bytes() const;                             // resident memory
   const group_kernels& kernels() const { return *kernels_; }
   const std::uint64_t* records() const { return records_.data(); }
   std::span<const std::uint32_t> origin() const { return origin_; }  // record -> index of the point given

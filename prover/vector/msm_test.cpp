@@ -63,8 +63,12 @@ TEST_P(Msm, TheReferenceGeneratorIsOnTheCurveAndHasOrderR) {
   EXPECT_TRUE(c.contains(c.generator));
   EXPECT_TRUE(c.times(c.r, c.generator).infinite);
 }
-TEST_P(Msm, OfNothingIsInfinity) { expect_right({}, {}); }
-TEST_P(Msm, OfOnePoint) { expect_right({5}, {7}); }
+TEST_P(Msm, OfNothingIsInfinity) {
+  expect_right({}, {});
+}
+TEST_P(Msm, OfOnePoint) {
+  expect_right({5}, {7});
+}
 TEST_P(Msm, OfScalarsAtTheEdges) {
   const number r = c.r, half = r.divided(2);
   expect_right({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},

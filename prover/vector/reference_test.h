@@ -105,9 +105,7 @@ class curve {
   element mul(const element& a, const element& b) const {
     return {{(a.c[0] * b.c[0] - a.c[1] * b.c[1]) % p, (a.c[0] * b.c[1] + a.c[1] * b.c[0]) % p}};
   }
-  element sub(const element& a, const element& b) const {
-    return {{(a.c[0] - b.c[0]) % p, (a.c[1] - b.c[1]) % p}};
-  }
+  element sub(const element& a, const element& b) const { return {{(a.c[0] - b.c[0]) % p, (a.c[1] - b.c[1]) % p}}; }
   element invert(const element& a) const {
     const number n = (a.c[0] * a.c[0] + a.c[1] * a.c[1]).inverse(p);
     return {{a.c[0] * n % p, (number(0) - a.c[1]) * n % p}};
@@ -134,25 +132,28 @@ inline curve::curve(group g) {
     generator = {{1, 0}, {2, 0}, false};
     b_ = {{3, 0}};
   } else if (bn) {
-    generator = {
-        {number("10857046999023057135944570762232829481370756359578518086990519993285655852781"),
-         number("11559732032986387107991004021392285783925812861821192530917403151452391805634")},
-        {number("8495653923123431417604973247489272438418190587263600148770280649306958101930"),
-         number("4082367875863433681332203403145435568316851327593401208105741076214120093531")},
-        false};
+    generator = {{number("10857046999023057135944570762232829481370756359578518086990519993285655852781"),
+                  number("11559732032986387107991004021392285783925812861821192530917403151452391805634")},
+                 {number("8495653923123431417604973247489272438418190587263600148770280649306958101930"),
+                  number("4082367875863433681332203403145435568316851327593401208105741076214120093531")},
+                 false};
     b_ = mul({{3, 0}}, invert({{9, 1}}));
   } else if (!g2) {
     generator = {
-        {number("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb", 16), 0},
-        {number("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1", 16), 0},
+        {number("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb", 16),
+         0},
+        {number("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1", 16),
+         0},
         false};
     b_ = {{4, 0}};
   } else {
     generator = {
         {number("024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8", 16),
-         number("13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e", 16)},
+         number("13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e",
+                16)},
         {number("0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca289e193548608b82801", 16),
-         number("0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79be", 16)},
+         number("0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79be",
+                16)},
         false};
     b_ = {{4, 4}};
   }

@@ -1,9 +1,11 @@
 // How long the vector kernels take: MSM by group, size, kind of scalars and threads.
 #include <benchmark/benchmark.h>
 
+#include <atomic>
 #include <thread>
 
 #include "msm.h"
+#include "ntt.h"
 
 namespace prover::vector {
 namespace {
@@ -32,8 +34,8 @@ executor threads(std::size_t n) {
           }};
 }
 
-// The kernels never look at the curve's constant, and any (x, y) lies on some curve y^2 = x^3 + b, but two of them not on
-// the same one: sums of such points are as much work as others, and stay as random.
+// The kernels never look at the curve's constant, and any (x, y) lies on some curve y^2 = x^3 + b, but two of them not
+// on the same one: sums of such points are as much work as others, and stay as random.
 std::vector<std::uint64_t> some_points(group g, std::size_t n) {
   std::vector<std::uint64_t> p(n * words_per_point(g));
   splitmix random{1};
@@ -54,13 +56,54 @@ void multi_scalar(benchmark::State& state, group g) {
   const bases b(g, some_points(g, n), pool);
   const std::vector<std::uint64_t> scalars = some_scalars(n);
   for (auto _ : state) benchmark::DoNotOptimize(multiply(b, scalars, pool));
-  state.counters["ns/point"] =
-      benchmark::Counter(static_cast<double>(n) * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["ns/point"] = benchmark::Counter(
+      static_cast<double>(n) * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
-BENCHMARK_CAPTURE(multi_scalar, bn254_g1, group::bn254_g1)->ArgsProduct({{12, 16, 18}, {1, 2}})->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(multi_scalar, bn254_g2, group::bn254_g2)->ArgsProduct({{12, 16}, {1, 2}})->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(multi_scalar, bls12_381_g1, group::bls12_381_g1)->ArgsProduct({{16, 18}, {1, 2}})->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(multi_scalar, bls12_381_g2, group::bls12_381_g2)->ArgsProduct({{16}, {1, 2}})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(multi_scalar, bn254_g1, group::bn254_g1)
+    ->ArgsProduct({{12, 16, 18}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(multi_scalar, bn254_g2, group::bn254_g2)
+    ->ArgsProduct({{12, 16}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(multi_scalar, bls12_381_g1, group::bls12_381_g1)
+    ->ArgsProduct({{16, 18}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(multi_scalar, bls12_381_g2, group::bls12_381_g2)
+    ->ArgsProduct({{16}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+void transform(benchmark::State& state, scalar_field f) {
+  const auto k = static_cast<unsigned>(state.range(0));
+  const executor pool = threads(static_cast<std::size_t>(state.range(1)));
+  const ntt_plan plan(f, k, pool);
+  std::vector<std::uint64_t> data = some_scalars(plan.size());
+  for (auto _ : state) plan.forward(data, pool);
+}
+BENCHMARK_CAPTURE(transform, bn254, scalar_field::bn254)
+    ->ArgsProduct({{12, 16, 18, 20}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(transform, bls12_381, scalar_field::bls12_381)
+    ->ArgsProduct({{18}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// Six transforms, the coset and the products: all of a proof's polynomial arithmetic.
+void quotient(benchmark::State& state, scalar_field f) {
+  const auto k = static_cast<unsigned>(state.range(0));
+  const executor pool = threads(static_cast<std::size_t>(state.range(1)));
+  const ntt_plan plan(f, k, pool);
+  std::vector<std::uint64_t> a = some_scalars(plan.size()), b = a, c = a;
+  for (auto _ : state) plan.quotient(a, b, c, pool);
+}
+BENCHMARK_CAPTURE(quotient, bn254, scalar_field::bn254)
+    ->ArgsProduct({{12, 16, 18}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace prover::vector

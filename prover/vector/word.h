@@ -83,7 +83,8 @@ struct emulated {
   }
   // acc + the low (high) 52 bits of the 104-bit product of the low 52 bits of a and b
   PROVER_VECTOR_INLINE static word madd_low(const word& acc, const word& a, const word& b) {
-    return each([&](std::size_t i) { return acc.v[i] + static_cast<std::uint64_t>(product(a.v[i], b.v[i]) & kLimbMask); });
+    return each(
+        [&](std::size_t i) { return acc.v[i] + static_cast<std::uint64_t>(product(a.v[i], b.v[i]) & kLimbMask); });
   }
   PROVER_VECTOR_INLINE static word madd_high(const word& acc, const word& a, const word& b) {
     return each([&](std::size_t i) { return acc.v[i] + static_cast<std::uint64_t>(product(a.v[i], b.v[i]) >> 52); });
@@ -114,6 +115,14 @@ struct emulated {
     for (std::size_t i = 0; i < 8; ++i)
       for (std::size_t j = 0; j < 8; ++j) rows[i][offset + j] = in[j].v[i];
   }
+  // Eight consecutive elements of four words; out[j] holds word j of each.
+  PROVER_VECTOR_INLINE static void load_elements(const std::uint64_t* p, word* out) {
+    for (std::size_t j = 0; j < 4; ++j) out[j] = each([=](std::size_t i) { return p[4 * i + j]; });
+  }
+  PROVER_VECTOR_INLINE static void store_elements(std::uint64_t* p, const word* in) {
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t j = 0; j < 4; ++j) p[4 * i + j] = in[j].v[i];
+  }
 
  private:
   __extension__ using wide = unsigned __int128;
@@ -131,9 +140,7 @@ struct ifma {
     __m512i v;
   };
 
-  PROVER_VECTOR_INLINE static word set(std::uint64_t x) {
-    return {_mm512_set1_epi64(static_cast<long long>(x))};
-  }
+  PROVER_VECTOR_INLINE static word set(std::uint64_t x) { return {_mm512_set1_epi64(static_cast<long long>(x))}; }
   PROVER_VECTOR_INLINE static word load(const std::uint64_t* p) { return {_mm512_loadu_si512(p)}; }
   PROVER_VECTOR_INLINE static void store(std::uint64_t* p, word a) { _mm512_storeu_si512(p, a.v); }
   PROVER_VECTOR_INLINE static word add(word a, word b) { return {_mm512_add_epi64(a.v, b.v)}; }
@@ -187,6 +194,30 @@ struct ifma {
     word out[8];
     transpose(in, out);
     PROVER_VECTOR_UNROLL for (std::size_t i = 0; i < 8; ++i) store(rows[i] + offset, out[i]);
+  }
+  PROVER_VECTOR_INLINE static void load_elements(const std::uint64_t* p, word* out) {
+    const __m512i a = load(p).v, b = load(p + 8).v, c = load(p + 16).v, d = load(p + 24).v;
+    // Words 0 and 2 of elements 0 to 3, and 4 to 7; then words 1 and 3.
+    const __m512i even = _mm512_unpacklo_epi64(a, b), even2 = _mm512_unpacklo_epi64(c, d);
+    const __m512i odd = _mm512_unpackhi_epi64(a, b), odd2 = _mm512_unpackhi_epi64(c, d);
+    const __m512i first = _mm512_setr_epi64(0, 4, 1, 5, 8, 12, 9, 13);
+    const __m512i second = _mm512_setr_epi64(2, 6, 3, 7, 10, 14, 11, 15);
+    out[0] = {_mm512_permutex2var_epi64(even, first, even2)};
+    out[1] = {_mm512_permutex2var_epi64(odd, first, odd2)};
+    out[2] = {_mm512_permutex2var_epi64(even, second, even2)};
+    out[3] = {_mm512_permutex2var_epi64(odd, second, odd2)};
+  }
+  PROVER_VECTOR_INLINE static void store_elements(std::uint64_t* p, const word* in) {
+    const __m512i low = _mm512_setr_epi64(0, 2, 8, 10, 1, 3, 9, 11);
+    const __m512i high = _mm512_setr_epi64(4, 6, 12, 14, 5, 7, 13, 15);
+    const __m512i even = _mm512_permutex2var_epi64(in[0].v, low, in[2].v);
+    const __m512i even2 = _mm512_permutex2var_epi64(in[0].v, high, in[2].v);
+    const __m512i odd = _mm512_permutex2var_epi64(in[1].v, low, in[3].v);
+    const __m512i odd2 = _mm512_permutex2var_epi64(in[1].v, high, in[3].v);
+    store(p, {_mm512_unpacklo_epi64(even, odd)});
+    store(p + 8, {_mm512_unpackhi_epi64(even, odd)});
+    store(p + 16, {_mm512_unpacklo_epi64(even2, odd2)});
+    store(p + 24, {_mm512_unpackhi_epi64(even2, odd2)});
   }
 
  private:
