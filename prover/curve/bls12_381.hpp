@@ -35,10 +35,11 @@ struct bls12_381 {
     static constexpr const char* name = "G1";
     static constexpr fp b() noexcept { return fp::from_u64(4); }
     static constexpr affine<g1> generator() noexcept {
-      return {fp::from_integer(from_hex<6>("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1a"
-                                           "effb3af00adb22c6bb")),
-              fp::from_integer(from_hex<6>("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888a"
-                                           "e40caa232946c5e7e1"))};
+      return {
+          fp::from_integer(from_hex<6>("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1a"
+                                       "effb3af00adb22c6bb")),
+          fp::from_integer(from_hex<6>("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888a"
+                                       "e40caa232946c5e7e1"))};
     }
   };
 
@@ -48,14 +49,15 @@ struct bls12_381 {
     static constexpr const char* name = "G2";
     static constexpr coordinate b() noexcept { return {fp::from_u64(4), fp::from_u64(4)}; }
     static constexpr affine<g2> generator() noexcept {
-      return {{fp::from_integer(from_hex<6>("024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bb"
-                                            "efd48056c8c121bdb8")),
-               fp::from_integer(from_hex<6>("13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d"
-                                            "57e5ac7d055d042b7e"))},
-              {fp::from_integer(from_hex<6>("0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca2"
-                                            "89e193548608b82801")),
-               fp::from_integer(from_hex<6>("0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1d"
-                                            "a1aaa9075ff05f79be"))}};
+      return {
+          {fp::from_integer(from_hex<6>("024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bb"
+                                        "efd48056c8c121bdb8")),
+           fp::from_integer(from_hex<6>("13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d"
+                                        "57e5ac7d055d042b7e"))},
+          {fp::from_integer(from_hex<6>("0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca2"
+                                        "89e193548608b82801")),
+           fp::from_integer(from_hex<6>("0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1d"
+                                        "a1aaa9075ff05f79be"))}};
     }
   };
 };

@@ -1,7 +1,8 @@
 // Pairings: bilinear, non-degenerate, products in one go, and equal to a value computed by snarkjs.
+#include "prover/curve/pairing.hpp"
+
 #include <gtest/gtest.h>
 
-#include "prover/curve/pairing.hpp"
 #include "prover/curve/test_points.hpp"
 
 namespace prover {

@@ -34,7 +34,9 @@ xyzz<typename Curve::g2> psi(const xyzz<typename Curve::g2>& p) noexcept {
   return {moved.x, moved.y, p.zz.conjugate(), p.zzz.conjugate()};
 }
 
-inline bool is_in_subgroup(const affine<bn254::g1>&) noexcept { return true; }
+inline bool is_in_subgroup(const affine<bn254::g1>&) noexcept {
+  return true;
+}
 
 inline bool is_in_subgroup(const affine<bn254::g2>& p) noexcept {
   if (p.is_infinity()) return true;
@@ -51,8 +53,8 @@ inline bool is_in_subgroup(const affine<bn254::g2>& p) noexcept {
 inline bool is_in_subgroup(const affine<bls12_381::g1>& p) noexcept {
   if (p.is_infinity()) return true;
   // The cube root of unity that goes with -x^2; the other one is its square. A test compares with [r]P.
-  static const bls12_381_fp beta = bls12_381_fp::from_integer(from_hex<6>(
-      "5f19672fdf76ce51ba69c6076a0f77eaddb3a93be6f89688de17d813620a00022e01fffffffefffe"));
+  static const bls12_381_fp beta = bls12_381_fp::from_integer(
+      from_hex<6>("5f19672fdf76ce51ba69c6076a0f77eaddb3a93be6f89688de17d813620a00022e01fffffffefffe"));
   const integer<1> x = small_integer<1>(bls12_381::x);
   const xyzz<bls12_381::g1> x2p = multiply(multiply(p, x), x);
   return -x2p == xyzz<bls12_381::g1>{beta * p.x, p.y, bls12_381_fp::one(), bls12_381_fp::one()};

@@ -1,4 +1,5 @@
-// Points for tests and benchmarks: multiples of the generator, and points on the curve that are in no subgroup we chose.
+// Points for tests and benchmarks: multiples of the generator, and points on the curve that are in no subgroup we
+// chose.
 #pragma once
 
 #include <optional>

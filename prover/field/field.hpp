@@ -52,9 +52,7 @@ struct field {
   static constexpr field from_u64(u64 plain) noexcept { return from_integer(small_integer<limb_count>(plain)); }
 
   // The plain integer below the modulus.
-  constexpr integer_type to_integer() const noexcept {
-    return (*this * field{small_integer<limb_count>(1)}).limbs;
-  }
+  constexpr integer_type to_integer() const noexcept { return (*this * field{small_integer<limb_count>(1)}).limbs; }
 
   // Whether the words are below the modulus, as every element's must be: the check for values read from outside.
   constexpr bool is_reduced() const noexcept { return less(limbs, modulus); }

@@ -73,23 +73,25 @@ TYPED_TEST(prime_field, fermat_holds) {
 
 TEST(bn254_fp_vectors, match_another_library) {
   // Python: a, b fixed, a * b % p.
-  const auto a = bn254_fp::from_integer(from_hex<4>("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"));
-  const auto b = bn254_fp::from_integer(from_hex<4>("0fedcba987654321fedcba9876543210fedcba9876543210fedcba9876543210"));
-  EXPECT_EQ((a * b).to_integer(),
-            from_hex<4>("279f1d745d38aef589166ae1959bb310f9d13e6ac97c5e5cd1184040e77f4353"));
-  EXPECT_EQ(a.inverse().to_integer(),
-            from_hex<4>("1dd2a19f2db3a11aabc48d0d59e2d21a3fef90767c2c030a5747f3540969f152"));
+  const auto a =
+      bn254_fp::from_integer(from_hex<4>("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"));
+  const auto b =
+      bn254_fp::from_integer(from_hex<4>("0fedcba987654321fedcba9876543210fedcba9876543210fedcba9876543210"));
+  EXPECT_EQ((a * b).to_integer(), from_hex<4>("279f1d745d38aef589166ae1959bb310f9d13e6ac97c5e5cd1184040e77f4353"));
+  EXPECT_EQ(a.inverse().to_integer(), from_hex<4>("1dd2a19f2db3a11aabc48d0d59e2d21a3fef90767c2c030a5747f3540969f152"));
 }
 
 TEST(bls12_381_fp_vectors, match_another_library) {
-  const auto a = bls12_381_fp::from_integer(from_hex<6>(
-      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"));
-  const auto b = bls12_381_fp::from_integer(from_hex<6>(
-      "0fedcba987654321fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"));
-  EXPECT_EQ((a * b).to_integer(),
-            from_hex<6>("17387d586faa36e58bb7bdacafc2d9e4a0fee9a3ce8dd3e499906b0172541ecb37c5294ca7f56357e86ef3ba3e947800"));
-  EXPECT_EQ(a.inverse().to_integer(),
-            from_hex<6>("0e7e4eb917a5a86c29e29eb7f00bc281c87d6f89a88f674d1f382eb4c28268c598052cc012c9cfb877e6e59b569c1163"));
+  const auto a = bls12_381_fp::from_integer(
+      from_hex<6>("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"));
+  const auto b = bls12_381_fp::from_integer(
+      from_hex<6>("0fedcba987654321fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"));
+  EXPECT_EQ(
+      (a * b).to_integer(),
+      from_hex<6>("17387d586faa36e58bb7bdacafc2d9e4a0fee9a3ce8dd3e499906b0172541ecb37c5294ca7f56357e86ef3ba3e947800"));
+  EXPECT_EQ(
+      a.inverse().to_integer(),
+      from_hex<6>("0e7e4eb917a5a86c29e29eb7f00bc281c87d6f89a88f674d1f382eb4c28268c598052cc012c9cfb877e6e59b569c1163"));
 }
 
 }  // namespace

@@ -34,8 +34,7 @@ struct fp6 {
     const base t1 = a.c1 * b.c1;
     const base t2 = a.c2 * b.c2;
     return {T::times_xi((a.c1 + a.c2) * (b.c1 + b.c2) - t1 - t2) + t0,
-            (a.c0 + a.c1) * (b.c0 + b.c1) - t0 - t1 + T::times_xi(t2),
-            (a.c0 + a.c2) * (b.c0 + b.c2) - t0 - t2 + t1};
+            (a.c0 + a.c1) * (b.c0 + b.c1) - t0 - t1 + T::times_xi(t2), (a.c0 + a.c2) * (b.c0 + b.c2) - t0 - t2 + t1};
   }
   constexpr fp6 squared() const noexcept { return *this * *this; }
 

@@ -26,7 +26,9 @@ class byte_source::descriptor {
 
 namespace {
 
-std::string reason(int code) { return std::generic_category().message(code); }
+std::string reason(int code) {
+  return std::generic_category().message(code);
+}
 
 }  // namespace
 
@@ -37,7 +39,7 @@ telltale::result<byte_source> byte_source::open(std::string path, std::string ki
   const int fd = ::open(r.name_.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return r.wrong(reason(errno), "Check the path and its permissions");
   r.file_ = std::make_shared<const descriptor>(fd);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0) return r.wrong(reason(errno), "Check the path and its permissions");
   if (!S_ISREG(status.st_mode)) return r.wrong("it is not a regular file", "Give the path of a file");
   r.size_ = static_cast<u64>(status.st_size);
@@ -73,9 +75,9 @@ telltale::result<std::string> read_text(const std::string& path, const std::stri
   auto source = byte_source::open(path, kind);
   if (!source) return source.error();
   if (source->size() > limit) {
-    return source->wrong("it has " + grouped(source->size()) + " bytes, more than the " + grouped(limit) +
-                             " that such a file can have",
-                         "Check that it is the right file");
+    return source->wrong(
+        "it has " + grouped(source->size()) + " bytes, more than the " + grouped(limit) + " that such a file can have",
+        "Check that it is the right file");
   }
   std::string text(source->size(), '\0');
   if (auto done = source->read(0, std::as_writable_bytes(std::span(text))); !done) return done.error();
@@ -87,7 +89,7 @@ telltale::result<void> write_text(const std::string& path, std::string_view text
     return {"cannot write " + kind + " \"" + path + "\": " + reason(code) + ". Check the folder and its permissions."};
   };
   // Devices and pipes (/dev/stdout) are written directly; a file is replaced only once its successor is complete.
-  struct stat status {};
+  struct stat status{};
   const bool special = ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   const std::string target = special ? path : path + ".part" + std::to_string(::getpid());
   std::FILE* file = std::fopen(target.c_str(), special ? "w" : "wx");

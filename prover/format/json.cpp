@@ -25,7 +25,8 @@ class document {
       return json::parse(text);
     } catch (const json::exception& e) {
       const auto* where = dynamic_cast<const json::parse_error*>(&e);
-      return wrong(where != nullptr ? "it is not valid JSON at byte " + grouped(where->byte) : std::string("it is not valid JSON"));
+      return wrong(where != nullptr ? "it is not valid JSON at byte " + grouped(where->byte)
+                                    : std::string("it is not valid JSON"));
     }
   }
 
@@ -164,7 +165,8 @@ result<groth16::verification_points<Curve>> parse_vkey(const std::string& text, 
   if (auto done = doc.expect_groth16(*value); !done) return done.error();
   const auto curve = read_curve(doc, *value);
   if (!curve) return curve.error();
-  if (*curve != Curve::id) return doc.wrong(std::string("it is over ") + name_of(*curve) + ", and " + name_of(Curve::id) + " was expected");
+  if (*curve != Curve::id)
+    return doc.wrong(std::string("it is over ") + name_of(*curve) + ", and " + name_of(Curve::id) + " was expected");
 
   const auto publics = doc.member(*value, "nPublic");
   if (!publics) return publics.error();
@@ -179,7 +181,8 @@ result<groth16::verification_points<Curve>> parse_vkey(const std::string& text, 
   const auto alpha1 = doc.member_point<g1>(*value, "vk_alpha_1");
   if (!alpha1) return alpha1.error();
   r.alpha1 = *alpha1;
-  for (const auto& [key, into] : {std::pair{"vk_beta_2", &r.beta2}, std::pair{"vk_gamma_2", &r.gamma2}, std::pair{"vk_delta_2", &r.delta2}}) {
+  for (const auto& [key, into] :
+       {std::pair{"vk_beta_2", &r.beta2}, std::pair{"vk_gamma_2", &r.gamma2}, std::pair{"vk_delta_2", &r.delta2}}) {
     const auto p = doc.member_point<g2>(*value, key);
     if (!p) return p.error();
     if (p->is_infinity()) return doc.wrong(std::string(key) + " is the point at infinity");

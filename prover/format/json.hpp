@@ -21,7 +21,8 @@ template <class Curve>
 telltale::result<groth16::proof_points<Curve>> parse_proof(const std::string& text, const std::string& name);
 
 // Every signal must be below r: larger ones would be a second name for the same proof.
-telltale::result<std::vector<integer<4>>> parse_public(const std::string& text, const std::string& name, curve_id curve);
+telltale::result<std::vector<integer<4>>> parse_public(const std::string& text, const std::string& name,
+                                                       curve_id curve);
 
 template <class Curve>
 std::string write_proof(const groth16::proof_points<Curve>& proof);

@@ -18,7 +18,8 @@ telltale::result<r1cs_header> read_header(const section_table& table) {
   if (!bytes) return bytes.error();
   byte_cursor cursor(*bytes);
   if (const std::uint32_t n8 = cursor.u32(); n8 != 32) {
-    return source.wrong("its values have " + grouped(n8) + " bytes each, and those of BN254 and BLS12-381 have 32", advice);
+    return source.wrong("its values have " + grouped(n8) + " bytes each, and those of BN254 and BLS12-381 have 32",
+                        advice);
   }
   const auto curve = curve_with_scalars(cursor.take(32));
   if (!curve) return source.wrong("its prime is not the order of BN254 or of BLS12-381", advice);
@@ -51,7 +52,8 @@ telltale::result<r1cs_header> read_header(const section_table& table) {
 // Reads the constraints' section through a window, so that no more than its part of the file is in memory.
 class stream {
  public:
-  stream(const byte_source& source, const section& place) : source_(source), at_(place.offset), end_(place.offset + place.size) {}
+  stream(const byte_source& source, const section& place)
+      : source_(source), at_(place.offset), end_(place.offset + place.size) {}
 
   u64 left() const noexcept { return end_ - at_; }
 
@@ -130,7 +132,8 @@ telltale::result<r1cs> read_r1cs(const byte_source& source) {
     r.starts.push_back(r.terms.size());
   }
   if (in.left() != 0) {
-    return source.wrong("section 2 (the constraints) has " + grouped(in.left()) + " bytes after the last constraint", advice);
+    return source.wrong("section 2 (the constraints) has " + grouped(in.left()) + " bytes after the last constraint",
+                        advice);
   }
   r.values = values.values();
   return r;

@@ -23,7 +23,8 @@ struct r1cs {
     std::uint32_t value;  // index into values
   };
   r1cs_header header;
-  std::vector<u64> starts;  // combination k (0: A, 1: B, 2: C) of constraint i is terms[starts[3i + k] .. starts[3i + k + 1])
+  std::vector<u64>
+      starts;  // combination k (0: A, 1: B, 2: C) of constraint i is terms[starts[3i + k] .. starts[3i + k + 1])
   std::vector<term> terms;
   std::vector<integer<4>> values;  // plain, once each
 };

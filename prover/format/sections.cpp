@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::uint32_t max_sections = 64;
 
-std::string numbered(std::uint32_t id) { return "section " + std::to_string(id); }
+std::string numbered(std::uint32_t id) {
+  return "section " + std::to_string(id);
+}
 
 }  // namespace
 
@@ -25,8 +27,9 @@ telltale::result<section_table> section_table::read(const byte_source& source, s
   }
   if (auto done = source.read(0, head); !done) return done.error();
   if (std::memcmp(head.data(), magic.data(), magic.size()) != 0) {
-    return source.wrong("it does not begin with \"" + std::string(magic) + "\", so it is no ." + std::string(magic) + " file",
-                        "Check that it is the right file");
+    return source.wrong(
+        "it does not begin with \"" + std::string(magic) + "\", so it is no ." + std::string(magic) + " file",
+        "Check that it is the right file");
   }
   byte_cursor cursor(std::span<const std::byte>(head).subspan(4));
   const std::uint32_t version = cursor.u32();
@@ -85,8 +88,8 @@ telltale::result<section> section_table::find(std::uint32_t id, std::string_view
 telltale::result<section> section_table::find(std::uint32_t id, std::string_view holds, u64 size) const {
   auto s = find(id, holds);
   if (s && s->size != size) {
-    return source_.wrong(numbered(id) + " (" + std::string(holds) + ") has " + grouped(s->size) + " bytes, and its header asks for " +
-                         grouped(size));
+    return source_.wrong(numbered(id) + " (" + std::string(holds) + ") has " + grouped(s->size) +
+                         " bytes, and its header asks for " + grouped(size));
   }
   return s;
 }

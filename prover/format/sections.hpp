@@ -17,7 +17,8 @@ class section_table {
  public:
   // Checks everything about the container: magic, version, that the sections follow each other to the last byte of the
   // file, and that no number comes twice.
-  static telltale::result<section_table> read(const byte_source& source, std::string_view magic, std::uint32_t max_version);
+  static telltale::result<section_table> read(const byte_source& source, std::string_view magic,
+                                              std::uint32_t max_version);
 
   // The section with this number; an error names it and what it should hold.
   telltale::result<section> find(std::uint32_t id, std::string_view holds) const;

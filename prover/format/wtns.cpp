@@ -18,7 +18,8 @@ telltale::result<wtns_header> read_header(const section_table& table) {
   byte_cursor cursor(*bytes);
   const std::uint32_t n8 = cursor.u32();
   if (n8 != 32) {
-    return source.wrong("its values have " + grouped(n8) + " bytes each, and those of BN254 and BLS12-381 have 32", advice);
+    return source.wrong("its values have " + grouped(n8) + " bytes each, and those of BN254 and BLS12-381 have 32",
+                        advice);
   }
   if (place->size != 40) {
     return source.wrong("section 1 (the header) has " + grouped(place->size) + " bytes, and 40 are expected", advice);

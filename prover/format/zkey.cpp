@@ -33,7 +33,10 @@ result<header_and_points> read_header(const section_table& table) {
   const auto kind = read_section(source, *first);
   if (!kind) return kind.error();
   if (const std::uint32_t number = byte_cursor(*kind).u32(); number != 1) {
-    return source.wrong("its protocol is " + std::to_string(number) + (number == 2 ? " (PLONK)" : number == 10 ? " (FFLONK)" : "") +
+    return source.wrong("its protocol is " + std::to_string(number) +
+                            (number == 2    ? " (PLONK)"
+                             : number == 10 ? " (FFLONK)"
+                                            : "") +
                             ", and only Groth16 (1) is supported",
                         "Make a Groth16 key for the circuit");
   }
@@ -65,8 +68,8 @@ result<header_and_points> read_header(const section_table& table) {
   r.header.curve = *by_q;
   const std::size_t coordinate = q->size();
   if (cursor.left() != 12 + 9 * 2 * coordinate) {
-    return source.wrong("section 2 (the header) has " + grouped(place->size) + " bytes, and " + name_of(r.header.curve) +
-                        " keys have " + grouped(4 + 4 + 12 + 32 + 19 * coordinate));
+    return source.wrong("section 2 (the header) has " + grouped(place->size) + " bytes, and " +
+                        name_of(r.header.curve) + " keys have " + grouped(4 + 4 + 12 + 32 + 19 * coordinate));
   }
   r.header.variables = cursor.u32();
   r.header.publics = cursor.u32();
@@ -75,22 +78,22 @@ result<header_and_points> read_header(const section_table& table) {
   r.bytes = std::move(*bytes);
 
   if (r.header.variables > msm::max_points) {
-    return source.wrong("it promises " + grouped(r.header.variables) + " variables, and at most " + grouped(msm::max_points) +
-                            " are supported",
+    return source.wrong("it promises " + grouped(r.header.variables) + " variables, and at most " +
+                            grouped(msm::max_points) + " are supported",
                         "Divide the circuit");
   }
   if (u64{r.header.publics} + 1 > r.header.variables) {
-    return source.wrong("it promises " + grouped(r.header.publics) + " public signals but only " + grouped(r.header.variables) +
-                        " variables");
+    return source.wrong("it promises " + grouped(r.header.publics) + " public signals but only " +
+                        grouped(r.header.variables) + " variables");
   }
   const unsigned max_log = r.header.curve == curve_id::bn254 ? ntt::domain<bn254>::max_log_size : 31;
   if (!std::has_single_bit(r.header.domain_size)) {
     return source.wrong("its domain size, " + grouped(r.header.domain_size) + ", is not a power of two");
   }
   if (r.header.domain_size > u64{1} << max_log) {
-    return source.wrong("its domain size, " + grouped(r.header.domain_size) + ", is above the supported 2^" +
-                            std::to_string(max_log),
-                        "Divide the circuit");
+    return source.wrong(
+        "its domain size, " + grouped(r.header.domain_size) + ", is above the supported 2^" + std::to_string(max_log),
+        "Divide the circuit");
   }
 
   const auto place4 = table.find(coefficients, "the coefficients");
@@ -140,8 +143,8 @@ class first_fault {
 enum class infinity : std::uint8_t { allowed, refused };
 
 template <class G>
-result<std::vector<affine<G>>> read_points(const section_table& table, std::uint32_t number, const char* holds, u64 count,
-                                           infinity may_be_infinite, key_checks checks, thread_pool& pool) {
+result<std::vector<affine<G>>> read_points(const section_table& table, std::uint32_t number, const char* holds,
+                                           u64 count, infinity may_be_infinite, key_checks checks, thread_pool& pool) {
   static_assert(std::has_unique_object_representations_v<affine<G>>, "points are read as they lie in the file");
   const byte_source& source = table.source();
   const auto place = table.find(number, holds, count * sizeof(affine<G>));
@@ -156,7 +159,8 @@ result<std::vector<affine<G>>> read_points(const section_table& table, std::uint
     }
     for (std::size_t i = begin; i < end; ++i) {
       const char* what = fault(points[i], checks);
-      if (what == nullptr && may_be_infinite == infinity::refused && points[i].is_infinity()) what = "is the point at infinity";
+      if (what == nullptr && may_be_infinite == infinity::refused && points[i].is_infinity())
+        what = "is the point at infinity";
       if (what != nullptr) {
         fault_found.report(i, what);
         return;
@@ -165,8 +169,8 @@ result<std::vector<affine<G>>> read_points(const section_table& table, std::uint
   });
   if (fault_found.failure()) return *fault_found.failure();
   if (fault_found.what() != nullptr) {
-    return source.wrong("in section " + std::to_string(number) + " (" + holds + "), point " + grouped(fault_found.position()) + " " +
-                        fault_found.what());
+    return source.wrong("in section " + std::to_string(number) + " (" + holds + "), point " +
+                        grouped(fault_found.position()) + " " + fault_found.what());
   }
   return points;
 }
@@ -286,13 +290,18 @@ result<zkey<Curve>> read_zkey(const byte_source& source, key_checks checks, thre
   };
   const u64 variables = key.header.variables;
   const u64 publics = key.header.publics;
-  if (auto done = section_of(key.ic, ic, "the public signals' points", publics + 1, infinity::allowed); !done) return done.error();
+  if (auto done = section_of(key.ic, ic, "the public signals' points", publics + 1, infinity::allowed); !done)
+    return done.error();
   if (auto done = read_coefficients(*table, key); !done) return done.error();
   if (auto done = section_of(key.a, a, "the A points", variables, infinity::allowed); !done) return done.error();
-  if (auto done = section_of(key.b1, b1, "the B points in G1", variables, infinity::allowed); !done) return done.error();
-  if (auto done = section_of(key.b2, b2, "the B points in G2", variables, infinity::allowed); !done) return done.error();
-  if (auto done = section_of(key.c, c, "the C points", variables - publics - 1, infinity::allowed); !done) return done.error();
-  if (auto done = section_of(key.h, h, "the H points", key.header.domain_size, infinity::refused); !done) return done.error();
+  if (auto done = section_of(key.b1, b1, "the B points in G1", variables, infinity::allowed); !done)
+    return done.error();
+  if (auto done = section_of(key.b2, b2, "the B points in G2", variables, infinity::allowed); !done)
+    return done.error();
+  if (auto done = section_of(key.c, c, "the C points", variables - publics - 1, infinity::allowed); !done)
+    return done.error();
+  if (auto done = section_of(key.h, h, "the H points", key.header.domain_size, infinity::refused); !done)
+    return done.error();
   return key;
 }
 

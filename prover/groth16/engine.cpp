@@ -1,11 +1,18 @@
 // The public classes: they find out which curve is meant and call its code.
 #include "telltale/prover/engine.hpp"
 
+#include <telltale/core/telltale.hpp>
+
 #include "prover/format/json.hpp"
 #include "prover/groth16/prove.hpp"
 #include "prover/groth16/states.hpp"
 
+TELLTALE_MODULE("prover");
+
 namespace prover {
+
+using namespace telltale::literals;
+
 namespace {
 
 constexpr u64 max_json_bytes = u64{256} << 20;
@@ -32,14 +39,18 @@ telltale::result<verification_key> verification_key::from_json(const std::string
   });
 }
 
-curve_id verification_key::curve() const noexcept { return curve_at(state_->verifier); }
+curve_id verification_key::curve() const noexcept {
+  return curve_at(state_->verifier);
+}
 std::size_t verification_key::publics() const noexcept {
   return std::visit([](const auto& v) { return v->points.ic.size() - 1; }, state_->verifier);
 }
 
 // ---- proving_key
 
-curve_id proving_key::curve() const noexcept { return curve_at(state_->key); }
+curve_id proving_key::curve() const noexcept {
+  return curve_at(state_->key);
+}
 std::size_t proving_key::variables() const noexcept {
   return std::visit([](const auto& k) -> std::size_t { return k.header.variables; }, state_->key);
 }
@@ -63,10 +74,15 @@ verification_key proving_key::verification() const {
 // ---- witness
 
 telltale::result<witness> witness::load(const std::string& path) {
+  TELLTALE_SPAN_AS(span, info, "load_witness", "format"_a = "wtns");
   const auto source = format::byte_source::open(path, "witness");
   if (!source) return source.error();
   auto values = format::read_wtns(*source);
-  if (!values) return values.error();
+  if (!values) {
+    span.fail("bad_witness");
+    return values.error();
+  }
+  span.set("bytes"_a = source->size(), "values"_a = values->values.size());
   return witness(std::make_shared<const state>(state{std::move(*values)}));
 }
 
@@ -76,8 +92,12 @@ telltale::result<witness> witness::from_bytes(std::vector<std::byte> bytes, cons
   return witness(std::make_shared<const state>(state{std::move(*values)}));
 }
 
-curve_id witness::curve() const noexcept { return state_->values.header.curve; }
-std::size_t witness::size() const noexcept { return state_->values.values.size(); }
+curve_id witness::curve() const noexcept {
+  return state_->values.header.curve;
+}
+std::size_t witness::size() const noexcept {
+  return state_->values.values.size();
+}
 
 // ---- proof and public signals
 
@@ -98,8 +118,12 @@ telltale::result<proof> proof::from_json(const std::string& text, const std::str
 std::string proof::to_json() const {
   return std::visit([](const auto& p) { return format::write_proof(p); }, state_->points);
 }
-telltale::result<void> proof::save(const std::string& path) const { return format::write_text(path, to_json(), "proof"); }
-curve_id proof::curve() const noexcept { return curve_at(state_->points); }
+telltale::result<void> proof::save(const std::string& path) const {
+  return format::write_text(path, to_json(), "proof");
+}
+curve_id proof::curve() const noexcept {
+  return curve_at(state_->points);
+}
 
 telltale::result<public_signals> public_signals::load(const std::string& path, curve_id curve) {
   const auto text = format::read_text(path, "public signals", max_json_bytes);
@@ -107,13 +131,16 @@ telltale::result<public_signals> public_signals::load(const std::string& path, c
   return from_json(*text, path, curve);
 }
 
-telltale::result<public_signals> public_signals::from_json(const std::string& text, const std::string& name, curve_id curve) {
+telltale::result<public_signals> public_signals::from_json(const std::string& text, const std::string& name,
+                                                           curve_id curve) {
   auto values = format::parse_public(text, name, curve);
   if (!values) return values.error();
   return public_signals{std::move(*values)};
 }
 
-std::string public_signals::to_json() const { return format::write_public(values); }
+std::string public_signals::to_json() const {
+  return format::write_public(values);
+}
 telltale::result<void> public_signals::save(const std::string& path) const {
   return format::write_text(path, to_json(), "public signals");
 }
@@ -128,7 +155,9 @@ struct engine::state {
 engine::engine(unsigned threads) : state_(std::make_unique<state>(threads)) {}
 engine::~engine() = default;
 
-unsigned engine::threads() const noexcept { return state_->pool.threads(); }
+unsigned engine::threads() const noexcept {
+  return state_->pool.threads();
+}
 
 namespace {
 
@@ -145,12 +174,25 @@ telltale::result<proving_key> read_key(const format::byte_source& source, key_ch
 }  // namespace
 
 telltale::result<proving_key> engine::load_key(const std::string& path, key_checks checks) {
+  TELLTALE_SPAN_AS(span, info, "load_key", "format"_a = "zkey");
   const auto source = format::byte_source::open(path, "key");
-  if (!source) return source.error();
-  return read_key(*source, checks, state_->pool);
+  if (!source) {
+    span.fail("bad_key");
+    return source.error();
+  }
+  auto key = read_key(*source, checks, state_->pool);
+  if (!key) {
+    span.fail("bad_key");
+    return key;
+  }
+  span.set("bytes"_a = source->size(), "variables"_a = key->variables(), "domain"_a = key->domain_size());
+  TELLTALE_INFO("loaded a key of {variables} variables over a domain of {domain}", "variables"_a = key->variables(),
+                "domain"_a = key->domain_size(), "curve"_a = telltale::text{name_of(key->curve())});
+  return key;
 }
 
-telltale::result<proving_key> engine::parse_key(std::vector<std::byte> bytes, const std::string& name, key_checks checks) {
+telltale::result<proving_key> engine::parse_key(std::vector<std::byte> bytes, const std::string& name,
+                                                key_checks checks) {
   return read_key(format::byte_source::from_memory(std::move(bytes), name, "key"), checks, state_->pool);
 }
 
@@ -160,6 +202,7 @@ telltale::result<engine::proved> engine::prove(const proving_key& key, const wit
       [&]<class Curve>(const groth16::key<Curve>& k) -> telltale::result<proved> {
         auto points = groth16::prove(k, values, state_->pool);
         if (!points) return points.error();
+        TELLTALE_INFO("proved, and verified the proof", "domain"_a = k.header.domain_size);
         const auto first = values.values.begin() + 1;
         return proved{proof(std::make_shared<const proof::state>(proof::state{*points})),
                       public_signals{{first, first + static_cast<std::ptrdiff_t>(k.header.publics)}}};
@@ -167,16 +210,19 @@ telltale::result<engine::proved> engine::prove(const proving_key& key, const wit
       key.inner().key);
 }
 
-telltale::result<engine::verdict> engine::verify(const verification_key& key, const proof& p, const public_signals& signals) {
+telltale::result<engine::verdict> engine::verify(const verification_key& key, const proof& p,
+                                                 const public_signals& signals) {
   if (key.curve() != p.curve()) {
-    return telltale::error{std::string("cannot verify: the proof is over ") + name_of(p.curve()) + " and the key over " +
-                           name_of(key.curve()) + ". Use a key and a proof of the same circuit."};
+    return telltale::error{std::string("cannot verify: the proof is over ") + name_of(p.curve()) +
+                           " and the key over " + name_of(key.curve()) +
+                           ". Use a key and a proof of the same circuit."};
   }
   if (signals.values.size() != key.publics()) {
     return telltale::error{"cannot verify: there are " + format::grouped(signals.values.size()) +
                            " public signals and the key is for " + format::grouped(key.publics()) +
                            ". Use a key and public signals of the same circuit."};
   }
+  TELLTALE_SPAN("verify", "publics"_a = key.publics());
   return std::visit(
       [&]<class Curve>(const shared_verifier<Curve>& v) -> telltale::result<verdict> {
         const auto& points = std::get<groth16::proof_points<Curve>>(p.inner().points);

@@ -28,8 +28,8 @@ key<Curve>::key(format::zkey<Curve> z, thread_pool& pool)
 template <class Curve>
 std::size_t key<Curve>::bytes() const noexcept {
   const auto of = [](const auto& v) { return v.size() * sizeof(v[0]); };
-  return a.bytes() + b1.bytes() + b2.bytes() + c.bytes() + h.bytes() + of(a_rows.starts) + of(a_rows.entries) + of(b_rows.starts) +
-         of(b_rows.entries) + of(values) + of(check->points.ic) + sizeof *this;
+  return a.bytes() + b1.bytes() + b2.bytes() + c.bytes() + h.bytes() + of(a_rows.starts) + of(a_rows.entries) +
+         of(b_rows.starts) + of(b_rows.entries) + of(values) + of(check->points.ic) + sizeof *this;
 }
 
 template struct key<bn254>;

@@ -63,10 +63,18 @@ class real_circuit : public ::testing::Test {
   }
 };
 
-TEST_F(real_circuit, merkle12_is_proved) { prove_and_verify("merkle12"); }
-TEST_F(real_circuit, merkle12_on_bls12_381_is_proved) { prove_and_verify("merkle12bls"); }
-TEST_F(real_circuit, semaphore_is_proved) { prove_and_verify("semaphore-20"); }
-TEST_F(real_circuit, sha15_is_proved) { prove_and_verify("sha15"); }
+TEST_F(real_circuit, merkle12_is_proved) {
+  prove_and_verify("merkle12");
+}
+TEST_F(real_circuit, merkle12_on_bls12_381_is_proved) {
+  prove_and_verify("merkle12bls");
+}
+TEST_F(real_circuit, semaphore_is_proved) {
+  prove_and_verify("semaphore-20");
+}
+TEST_F(real_circuit, sha15_is_proved) {
+  prove_and_verify("sha15");
+}
 
 TEST_F(real_circuit, key_passes_the_full_checks) {
   engine e(2);
@@ -117,13 +125,15 @@ TEST_F(real_circuit, key_and_witness_of_different_circuits_are_refused) {
   const auto wrong_length = e.prove(*key, *other);
   ASSERT_FALSE(wrong_length);
   EXPECT_EQ(wrong_length.error().message,
-            "cannot prove: the witness has 6,454 values and the key is for 3,872. Use a key and a witness of the same circuit.");
+            "cannot prove: the witness has 6,454 values and the key is for 3,872. Use a key and a witness of the same "
+            "circuit.");
   const auto bls = witness::load(file("merkle12bls.wtns"));
   ASSERT_TRUE(bls);
   const auto wrong_curve = e.prove(*key, *bls);
   ASSERT_FALSE(wrong_curve);
   EXPECT_EQ(wrong_curve.error().message,
-            "cannot prove: the witness is over BLS12-381 and the key over BN254. Use a key and a witness of the same circuit.");
+            "cannot prove: the witness is over BLS12-381 and the key over BN254. Use a key and a witness of the same "
+            "circuit.");
 }
 
 TEST_F(real_circuit, eight_threads_prove_at_once_with_shared_keys) {

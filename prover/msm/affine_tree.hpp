@@ -38,8 +38,8 @@ class affine_tree {
   using coordinate = typename G::coordinate;
 
   // sums[k] = the sum of refs[starts[k] .. starts[k + 1]).
-  void add_up(std::span<const affine<G>> points, std::span<const point_ref> refs,
-              std::span<const std::uint32_t> starts, std::span<affine<G>> sums) {
+  void add_up(std::span<const affine<G>> points, std::span<const point_ref> refs, std::span<const std::uint32_t> starts,
+              std::span<affine<G>> sums) {
     // The first layer reads the points through their references; the results of all runs lie one after the other.
     lengths_.clear();
     pairs_.clear();

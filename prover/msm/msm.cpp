@@ -42,7 +42,10 @@ classified classify(const integer<4>& scalar) noexcept {
   subtract_from(negated, scalar);
   const bool negative = less(negated, scalar);
   const integer<4>& m = negative ? negated : scalar;
-  const kind what = (m[1] | m[2] | m[3]) != 0 ? kind::large : m[0] > 1 ? kind::small : m[0] == 1 ? kind::one : kind::zero;
+  const kind what = (m[1] | m[2] | m[3]) != 0 ? kind::large
+                    : m[0] > 1                ? kind::small
+                    : m[0] == 1               ? kind::one
+                                              : kind::zero;
   return {what, negative, m};
 }
 
@@ -120,7 +123,8 @@ windows choose_windows(std::size_t n, unsigned bits) noexcept {
   double best_cost = std::numeric_limits<double>::infinity();
   for (unsigned width = 2; width <= 16; ++width) {
     const unsigned count = (bits + 1 + width - 1) / width;
-    const double cost = count * (7.0 * static_cast<double>(n) + 24.0 * static_cast<double>(std::size_t{1} << (width - 1)));
+    const double cost =
+        count * (7.0 * static_cast<double>(n) + 24.0 * static_cast<double>(std::size_t{1} << (width - 1)));
     if (cost < best_cost) {
       best_cost = cost;
       best = {width, count};
@@ -176,7 +180,8 @@ xyzz<G> sum_window(std::span<const affine<G>> points, std::span<const term> term
     // As many whole buckets as fit a cache-sized tree, and at least one.
     std::size_t end = d + 1;
     while (end <= buckets && starts[end + 1] - starts[d] <= chunk) ++end;
-    tree.add_up(points, std::span(sorted), std::span(starts).subspan(d, end - d + 1), std::span(sums).subspan(d, end - d));
+    tree.add_up(points, std::span(sorted), std::span(starts).subspan(d, end - d + 1),
+                std::span(sums).subspan(d, end - d));
     d = end;
   }
 

@@ -24,7 +24,7 @@ class sums : public ::testing::Test {
   static void expect_right(const std::vector<affine<G>>& points, const std::vector<integer<4>>& scalars) {
     const auto expected = naive(points, scalars);
     const point_set<G> set(points);
-    for (const unsigned threads : {1U, 4U}) {
+    for (const unsigned threads : {1U, 3U}) {
       thread_pool pool(threads);
       EXPECT_EQ(multiply_sum(set, std::span<const integer<4>>(scalars), pool).sum, expected) << threads << " threads";
     }
@@ -41,7 +41,7 @@ using groups = ::testing::Types<bn254::g1, bn254::g2, bls12_381::g1, bls12_381::
 TYPED_TEST_SUITE(sums, groups);
 
 TYPED_TEST(sums, of_full_size_scalars_are_right) {
-  for (const std::size_t n : {0U, 1U, 2U, 3U, 60U, 300U}) {
+  for (const std::size_t n : {0U, 1U, 2U, 3U, 150U}) {
     this->expect_right(testing::multiples<TypeParam>(n, n), this->full_size(n));
   }
 }
@@ -52,13 +52,29 @@ TYPED_TEST(sums, of_mixed_scalars_are_right) {
   for (std::size_t i = 0; i < scalars.size(); ++i) {
     auto minus = r;
     switch (i % 8) {
-      case 0: scalars[i] = {}; break;
-      case 1: scalars[i] = small_integer<4>(1); break;
-      case 2: subtract_from(minus, small_integer<4>(1)); scalars[i] = minus; break;
-      case 3: scalars[i] = small_integer<4>(~u64{0}); break;
-      case 4: subtract_from(minus, small_integer<4>(77)); scalars[i] = minus; break;
-      case 5: shift_right_one(minus); scalars[i] = minus; break;  // just below r / 2
-      default: break;
+      case 0:
+        scalars[i] = {};
+        break;
+      case 1:
+        scalars[i] = small_integer<4>(1);
+        break;
+      case 2:
+        subtract_from(minus, small_integer<4>(1));
+        scalars[i] = minus;
+        break;
+      case 3:
+        scalars[i] = small_integer<4>(~u64{0});
+        break;
+      case 4:
+        subtract_from(minus, small_integer<4>(77));
+        scalars[i] = minus;
+        break;
+      case 5:
+        shift_right_one(minus);
+        scalars[i] = minus;
+        break;  // just below r / 2
+      default:
+        break;
     }
   }
   this->expect_right(testing::multiples<TypeParam>(120, 1), scalars);
@@ -74,7 +90,8 @@ TYPED_TEST(sums, with_equal_opposite_and_infinite_points_are_right) {
   // Few different scalars, so that equal and opposite points meet in one bucket.
   std::vector<integer<4>> scalars(64);
   const auto big = this->full_size(2);
-  for (std::size_t i = 0; i < scalars.size(); ++i) scalars[i] = i < 16 ? small_integer<4>(1) : i < 32 ? small_integer<4>(5) : big[i % 2];
+  for (std::size_t i = 0; i < scalars.size(); ++i)
+    scalars[i] = i < 16 ? small_integer<4>(1) : i < 32 ? small_integer<4>(5) : big[i % 2];
   this->expect_right(points, scalars);
   this->expect_right(std::vector(64, affine<TypeParam>::infinity()), scalars);
   this->expect_right(std::vector(64, points[0]), std::vector(64, big[0]));

@@ -17,7 +17,8 @@ namespace prover {
 
 class thread_pool {
  public:
-  // `threads` counts the caller: a pool of one starts no thread. Zero means one per processor that this process may use.
+  // `threads` counts the caller: a pool of one starts no thread. Zero means one per processor that this process may
+  // use.
   explicit thread_pool(unsigned threads = 0);
   ~thread_pool();
   thread_pool(const thread_pool&) = delete;
@@ -51,7 +52,7 @@ class thread_pool {
     const void* context = nullptr;
     void (*call)(const void*, std::size_t) = nullptr;
     std::atomic<std::size_t> next{0};
-    std::size_t helpers = 0;  // workers inside this job; guarded by mutex_
+    std::size_t helpers = 0;     // workers inside this job; guarded by mutex_
     std::exception_ptr failure;  // guarded by mutex_
   };
 

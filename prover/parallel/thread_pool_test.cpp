@@ -23,9 +23,9 @@ TEST(thread_pool, works_nested_and_from_many_threads) {
   std::vector<std::thread> callers;
   for (int c = 0; c < 4; ++c) {
     callers.emplace_back([&] {
-      pool.for_each(10, [&](std::size_t) { pool.for_ranges(100, 7, [&](std::size_t b, std::size_t e) {
-        total += static_cast<int>(e - b);
-      }); });
+      pool.for_each(10, [&](std::size_t) {
+        pool.for_ranges(100, 7, [&](std::size_t b, std::size_t e) { total += static_cast<int>(e - b); });
+      });
     });
   }
   for (auto& caller : callers) caller.join();
@@ -34,7 +34,10 @@ TEST(thread_pool, works_nested_and_from_many_threads) {
 
 TEST(thread_pool, throws_what_a_call_threw) {
   thread_pool pool(2);
-  EXPECT_THROW(pool.for_each(50, [](std::size_t i) { if (i == 20) throw std::runtime_error("twenty"); }),
+  EXPECT_THROW(pool.for_each(50,
+                             [](std::size_t i) {
+                               if (i == 20) throw std::runtime_error("twenty");
+                             }),
                std::runtime_error);
 }
 

@@ -170,16 +170,17 @@ void ntt_plan::extend(std::span<std::uint64_t> data, const executor& threads) co
 }
 
 void ntt_plan::quotient(std::span<std::uint64_t> a, std::span<std::uint64_t> b, std::span<std::uint64_t> c,
-                        const executor& threads) const {
+                        std::span<std::uint64_t> h, const executor& threads) const {
   check(a);
   check(b);
   check(c);
+  check(h);
   std::uint64_t* const arrays[3] = {a.data(), b.data(), c.data()};
   const std::size_t piece = std::max(matrix_.columns, matrix_.rows) * kNttVectorWords;
   auto pool = workspaces(3 * std::max(matrix_.columns, matrix_.rows));
   const auto finish = [&](workspace& work, std::size_t column, std::size_t lanes) {
     std::uint64_t* w = work.data();
-    kernels_->write_quotient(w, w + piece, w + 2 * piece, matrix_, column, lanes, a.data());
+    kernels_->write_quotient(w, w + piece, w + 2 * piece, matrix_, column, lanes, h.data());
   };
   if (small()) {
     const auto work = pool.borrow();

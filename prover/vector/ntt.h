@@ -1,7 +1,7 @@
 // Number-theoretic transforms over the scalar fields of BN254 and BLS12-381, as a Groth16 prover needs them.
 //
 //   const ntt_plan plan(scalar_field::bn254, 18, executor{});
-//   plan.quotient(a, b, c, threads);   // a: the scalars h of the H points, plain
+//   plan.quotient(a, b, c, h, threads);   // h: the scalars of the H points, plain
 //
 // Elements are four little-endian words in Montgomery form with R = 2^256 (the form of a .zkey's coefficients times a
 // witness). The domain is the powers of w, of order n = 2^k, w = 5^((r - 1) / n); the coset is g times it, g the root
@@ -44,9 +44,9 @@ class ntt_plan {
   void extend(std::span<std::uint64_t> data, const executor& threads) const;
 
   // From a and b on the domain, values of two polynomials: with c the polynomial of the products a_i b_i, to
-  // a b - c on the coset, as plain integers, in a. b and c are overwritten; what c holds before doesn't matter.
+  // h = a b - c on the coset, as plain integers. a, b and c are overwritten; what c and h hold before doesn't matter.
   void quotient(std::span<std::uint64_t> a, std::span<std::uint64_t> b, std::span<std::uint64_t> c,
-                const executor& threads) const;
+                std::span<std::uint64_t> h, const executor& threads) const;
 
  private:
   struct direction {

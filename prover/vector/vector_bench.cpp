@@ -97,8 +97,8 @@ void quotient(benchmark::State& state, scalar_field f) {
   const auto k = static_cast<unsigned>(state.range(0));
   const executor pool = threads(static_cast<std::size_t>(state.range(1)));
   const ntt_plan plan(f, k, pool);
-  std::vector<std::uint64_t> a = some_scalars(plan.size()), b = a, c = a;
-  for (auto _ : state) plan.quotient(a, b, c, pool);
+  std::vector<std::uint64_t> a = some_scalars(plan.size()), b = a, c = a, h = a;
+  for (auto _ : state) plan.quotient(a, b, c, h, pool);
 }
 BENCHMARK_CAPTURE(quotient, bn254, scalar_field::bn254)
     ->ArgsProduct({{12, 16, 18}, {1, 2}})

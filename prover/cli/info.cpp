@@ -1,0 +1,74 @@
+// `prover info`: what a key, witness or constraint system holds.
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "prover/cli/command.hpp"
+#include "prover/format/r1cs.hpp"
+#include "prover/format/wtns.hpp"
+#include "prover/format/zkey.hpp"
+
+namespace prover::cli {
+namespace {
+
+void row(const char* what, const std::string& value) {
+  std::printf("%-16s %s\n", what, value.c_str());
+}
+void row(const char* what, u64 value) {
+  row(what, format::grouped(value));
+}
+
+telltale::result<void> describe(const std::string& path) {
+  const auto source = format::byte_source::open(path, "file");
+  if (!source) return source.error();
+  std::array<std::byte, 4> magic{};
+  if (source->size() >= magic.size()) {
+    if (auto done = source->read(0, magic); !done) return done.error();
+  }
+  const auto begins_with = [&](const char* word) { return std::memcmp(magic.data(), word, magic.size()) == 0; };
+  if (begins_with("zkey")) {
+    const auto h = format::read_zkey_header(*source);
+    if (!h) return h.error();
+    row("file", "Groth16 proving key (.zkey)");
+    row("curve", name_of(h->curve));
+    row("variables", h->variables);
+    row("public signals", h->publics);
+    row("domain", h->domain_size);
+    row("coefficients", h->coefficients);
+  } else if (begins_with("wtns")) {
+    const auto h = format::read_wtns_header(*source);
+    if (!h) return h.error();
+    row("file", "witness (.wtns)");
+    row("curve", name_of(h->curve));
+    row("values", h->count);
+  } else if (begins_with("r1cs")) {
+    const auto h = format::read_r1cs_header(*source);
+    if (!h) return h.error();
+    row("file", "constraint system (.r1cs)");
+    row("curve", name_of(h->curve));
+    row("wires", h->wires);
+    row("constraints", h->constraints);
+    row("public outputs", h->public_outputs);
+    row("public inputs", h->public_inputs);
+    row("private inputs", h->private_inputs);
+    row("labels", h->labels);
+  } else {
+    return source->wrong("it is neither a .zkey, nor a .wtns, nor an .r1cs file", "Check that it is the right file");
+  }
+  row("bytes", source->size());
+  return {};
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, int& code) {
+  auto path = std::make_shared<std::string>();
+  auto* command = app.add_subcommand("info", "Say what a key, a witness or a constraint system holds");
+  command->add_option("file", *path, "A .zkey, .wtns or .r1cs file")->required()->option_text("FILE");
+  command->callback([path, &code] {
+    if (const auto described = describe(*path); !described) code = fail(bad_input, described.error());
+  });
+}
+
+}  // namespace prover::cli

@@ -1,0 +1,92 @@
+// `prover prove`: one key, one witness, one proof.
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <telltale/core/telltale.hpp>
+
+#include "prover/cli/command.hpp"
+#include "prover/cli/job.hpp"
+
+TELLTALE_MODULE("prover");
+
+namespace prover::cli {
+
+using namespace telltale::literals;
+
+std::string new_job_id() {
+  std::random_device device;
+  const unsigned number = device();
+  std::string id(8, '0');
+  for (std::size_t i = 0; i < id.size(); ++i) id[i] = "0123456789abcdef"[(number >> (4 * i)) & 15];
+  return id;
+}
+
+job_result run(const job& j, engine& e, key_checks checks) {
+  const auto bad = [](const telltale::error& why) { return job_result{false, {false, why}}; };
+  const auto refusal = [](const telltale::error& why) { return job_result{false, {true, why}}; };
+
+  const auto key = e.load_key(j.key, checks);
+  if (!key) return bad(key.error());
+  const auto values = witness::load(j.witness);
+  if (!values) return bad(values.error());
+  const auto made = e.prove(*key, *values);
+  if (!made) return refusal(made.error());
+  if (!j.vkey.empty()) {
+    const auto vkey = [&] {
+      TELLTALE_SPAN("load_vkey", "format"_a = "json");
+      return verification_key::load(j.vkey);
+    }();
+    if (!vkey) return bad(vkey.error());
+    const auto verdict = e.verify(*vkey, made->proof, made->signals);
+    if (!verdict) return bad(verdict.error());
+    if (*verdict != engine::verdict::valid) {
+      return refusal({"the proof is not valid under \"" + j.vkey + "\". Export the verification key from \"" + j.key +
+                      "\" again."});
+    }
+  }
+  TELLTALE_SPAN("write", "format"_a = "json");
+  if (!j.proof.empty()) {
+    if (auto saved = made->proof.save(j.proof); !saved) return bad(saved.error());
+  }
+  if (!j.signals.empty()) {
+    if (auto saved = made->signals.save(j.signals); !saved) return bad(saved.error());
+  }
+  return {true, {}};
+}
+
+void add_prove(CLI::App& app, int& code) {
+  struct options {
+    job j;
+    unsigned threads = 0;
+    key_checks checks = key_checks::full;
+  };
+  auto o = std::make_shared<options>();
+  auto* command = app.add_subcommand("prove", "Prove: a key and a witness give a proof and its public signals");
+  command->add_option("--key", o->j.key, "The proving key (.zkey)")->required()->option_text("K.zkey");
+  command->add_option("--witness", o->j.witness, "The witness (.wtns)")->required()->option_text("W.wtns");
+  command->add_option("--proof", o->j.proof, "Where to write the proof")->required()->option_text("proof.json");
+  command->add_option("--public", o->j.signals, "Where to write the public signals")
+      ->required()
+      ->option_text("public.json");
+  add_threads(*command, o->threads);
+  add_key_checks(*command, o->checks);
+  command->callback([o, &code] {
+    if (auto started = telltale::start(); !started) {
+      code = fail(bad_input, started.error());
+      return;
+    }
+    engine e(o->threads);
+    o->j.id = new_job_id();
+    o->j.circuit = std::filesystem::path(o->j.key).stem().string();
+    job_result r;
+    {
+      TELLTALE_SCOPE_AS(root, "prove_groth16", "job_id"_a = telltale::text{o->j.id},
+                        "kind"_a = telltale::text{o->j.circuit}, "proof.kind"_a = "groth16");
+      r = run(o->j, e, o->checks);
+      if (!r.good) root.fail("prove_failed");
+    }
+    if (!r.good) code = fail(r.problem.is_refusal ? refused : bad_input, r.problem.why);
+  });
+}
+
+}  // namespace prover::cli
