@@ -89,6 +89,13 @@ batch_report::batch_report(std::vector<telltale::trace_span> spans) : tree_(std:
     jobs_.push_back(
         {root, text_of(span, "job_id"), text_of(span, "kind"), span.failed, telltale::break_down(tree_, root)});
   }
+  sort();
+}
+
+// In the order in which they were run: by how long they waited.
+void batch_report::sort() {
+  std::stable_sort(jobs_.begin(), jobs_.end(),
+                   [](const job& a, const job& b) { return a.parts.wall_ns("queue") < b.parts.wall_ns("queue"); });
 }
 
 std::string batch_report::table() const {

@@ -28,6 +28,8 @@ class batch_report {
     bool failed;
     telltale::breakdown parts;
   };
+  void sort();
+
   telltale::trace_tree tree_;
   std::vector<job> jobs_;
 };

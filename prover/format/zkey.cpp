@@ -20,11 +20,40 @@ using telltale::result;
 
 enum id : std::uint32_t { protocol = 1, header = 2, ic = 3, coefficients = 4, a = 5, b1 = 6, b2 = 7, c = 8, h = 9 };
 
+constexpr const char* ic_points = "the public signals' points";
+constexpr const char* a_points = "the A points";
+constexpr const char* b1_points = "the B points in G1";
+constexpr const char* b2_points = "the B points in G2";
+constexpr const char* c_points = "the C points";
+constexpr const char* h_points = "the H points";
+
 struct header_and_points {
   zkey_header header;
   std::vector<std::byte> bytes;  // the section
   std::size_t points_at = 0;     // where alpha1 begins in it
 };
+
+// That every section has the size its header asks for. Done before anything else is read, so that a header that
+// promises too much costs no memory: all that is allocated later is in proportion to the file.
+result<void> check_sizes(const section_table& table, const zkey_header& header, u64 coordinate) {
+  struct expected {
+    std::uint32_t number;
+    const char* holds;
+    u64 size;
+  };
+  const u64 g1 = 2 * coordinate;
+  const u64 variables = header.variables;
+  for (const auto& [number, holds, size] : {expected{ic, ic_points, (u64{header.publics} + 1) * g1},
+                                            {coefficients, "the coefficients", 4 + u64{header.coefficients} * 44},
+                                            {a, a_points, variables * g1},
+                                            {b1, b1_points, variables * g1},
+                                            {b2, b2_points, variables * 2 * g1},
+                                            {c, c_points, (variables - header.publics - 1) * g1},
+                                            {h, h_points, u64{header.domain_size} * g1}}) {
+    if (const auto found = table.find(number, holds, size); !found) return found.error();
+  }
+  return {};
+}
 
 result<header_and_points> read_header(const section_table& table) {
   const byte_source& source = table.source();
@@ -102,6 +131,7 @@ result<header_and_points> read_header(const section_table& table) {
   std::array<std::byte, 4> count{};
   if (auto done = source.read(place4->offset, count); !done) return done.error();
   r.header.coefficients = byte_cursor(count).u32();
+  if (auto done = check_sizes(table, r.header, coordinate); !done) return done.error();
   return r;
 }
 
@@ -290,18 +320,14 @@ result<zkey<Curve>> read_zkey(const byte_source& source, key_checks checks, thre
   };
   const u64 variables = key.header.variables;
   const u64 publics = key.header.publics;
-  if (auto done = section_of(key.ic, ic, "the public signals' points", publics + 1, infinity::allowed); !done)
-    return done.error();
+  if (auto done = section_of(key.ic, ic, ic_points, publics + 1, infinity::allowed); !done) return done.error();
   if (auto done = read_coefficients(*table, key); !done) return done.error();
-  if (auto done = section_of(key.a, a, "the A points", variables, infinity::allowed); !done) return done.error();
-  if (auto done = section_of(key.b1, b1, "the B points in G1", variables, infinity::allowed); !done)
+  if (auto done = section_of(key.a, a, a_points, variables, infinity::allowed); !done) return done.error();
+  if (auto done = section_of(key.b1, b1, b1_points, variables, infinity::allowed); !done) return done.error();
+  if (auto done = section_of(key.b2, b2, b2_points, variables, infinity::allowed); !done) return done.error();
+  if (auto done = section_of(key.c, c, c_points, variables - publics - 1, infinity::allowed); !done)
     return done.error();
-  if (auto done = section_of(key.b2, b2, "the B points in G2", variables, infinity::allowed); !done)
-    return done.error();
-  if (auto done = section_of(key.c, c, "the C points", variables - publics - 1, infinity::allowed); !done)
-    return done.error();
-  if (auto done = section_of(key.h, h, "the H points", key.header.domain_size, infinity::refused); !done)
-    return done.error();
+  if (auto done = section_of(key.h, h, h_points, key.header.domain_size, infinity::refused); !done) return done.error();
   return key;
 }
 
