@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 namespace prover::cli {
 namespace {
@@ -94,8 +95,9 @@ batch_report::batch_report(std::vector<telltale::trace_span> spans) : tree_(std:
 
 // In the order in which they were run: by how long they waited.
 void batch_report::sort() {
-  std::stable_sort(jobs_.begin(), jobs_.end(),
-                   [](const job& a, const job& b) { return a.parts.wall_ns("queue") < b.parts.wall_ns("queue"); });
+  std::sort(jobs_.begin(), jobs_.end(), [](const job& a, const job& b) {
+    return std::pair(a.parts.wall_ns("queue"), a.root) < std::pair(b.parts.wall_ns("queue"), b.root);
+  });
 }
 
 std::string batch_report::table() const {
