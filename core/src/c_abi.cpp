@@ -47,7 +47,9 @@ telltale_context to_c(const context& c) noexcept {
   return {c.trace.high, c.trace.low, c.span.value, c.scope.value, c.origin | std::uint32_t{c.flags} << 16};
 }
 
-site* from_c(telltale_site* s) noexcept { return reinterpret_cast<site*>(s); }
+site* from_c(telltale_site* s) noexcept {
+  return reinterpret_cast<site*>(s);
+}
 
 // The number of a key without the registry's lock where this thread has met it before. The catalogue's text never
 // moves, so a cached number is checked against it.
@@ -62,8 +64,12 @@ std::uint32_t key_of(std::string_view key) noexcept {
   return cached = register_key(key);
 }
 
-bool is_string(const telltale_attribute& a) noexcept { return a.type == TELLTALE_STRING; }
-bool is_valid(const telltale_attribute& a) noexcept { return a.type >= TELLTALE_BOOL && a.type <= TELLTALE_STRING; }
+bool is_string(const telltale_attribute& a) noexcept {
+  return a.type == TELLTALE_STRING;
+}
+bool is_valid(const telltale_attribute& a) noexcept {
+  return a.type >= TELLTALE_BOOL && a.type <= TELLTALE_STRING;
+}
 
 std::uint64_t bits_of(const telltale_attribute& a) noexcept {
   switch (a.type) {
@@ -142,14 +148,18 @@ constexpr std::uint64_t owns_scope_bit = std::uint64_t{state_owns_scope} << 16;
 
 extern "C" {
 
-uint32_t telltale_abi_version(void) { return TELLTALE_ABI_VERSION; }
+uint32_t telltale_abi_version(void) {
+  return TELLTALE_ABI_VERSION;
+}
 
 int telltale_start(void) {
   const auto done = telltale::start();
   return done ? 0 : fail_with(done.error());
 }
 
-int telltale_flush(uint32_t timeout_ms) { return telltale::flush(std::chrono::milliseconds(timeout_ms)) ? 1 : 0; }
+int telltale_flush(uint32_t timeout_ms) {
+  return telltale::flush(std::chrono::milliseconds(timeout_ms)) ? 1 : 0;
+}
 
 int telltale_shutdown(uint32_t timeout_ms) {
   return telltale::shutdown(std::chrono::milliseconds(timeout_ms)).complete ? 1 : 0;
@@ -165,7 +175,9 @@ int telltale_set_trace_filter(telltale_str directives) {
   return done ? 0 : fail_with(done.error());
 }
 
-const char* telltale_last_error(void) { return last_error().c_str(); }
+const char* telltale_last_error(void) {
+  return last_error().c_str();
+}
 
 telltale_site* telltale_site_new(const telltale_site_description* d) {
   if (d == nullptr || d->kind < TELLTALE_SPAN_SITE || d->kind > TELLTALE_EVENT_SITE || d->level < TELLTALE_LEVEL_OFF ||
@@ -288,13 +300,17 @@ void telltale_log(telltale_site* where, const telltale_attribute* attributes, si
   publish(tls.block, record_bytes(words));
 }
 
-telltale_context telltale_context_get(void) { return to_c(current_context()); }
+telltale_context telltale_context_get(void) {
+  return to_c(current_context());
+}
 
 telltale_context telltale_context_set(const telltale_context* c) {
   return to_c(exchange_context(c != nullptr ? from_c(*c) : context{}));
 }
 
-void telltale_name_thread(telltale_str name) { name_thread(view(name)); }
+void telltale_name_thread(telltale_str name) {
+  name_thread(view(name));
+}
 
 telltale_statistics telltale_get_statistics(void) {
   const statistics s = stats();

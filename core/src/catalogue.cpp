@@ -101,8 +101,14 @@ std::uint32_t add_site(memory_map& m, const site_description& d, const attribute
     m.attributes[first + i] = {key_locked(m, attributes[i].key), attributes[i].type};
   }
   h.attributes.store(first + count, std::memory_order_release);
-  m.sites[id] = {add_text(m, d.name), add_text(m, d.module), add_text(m, d.file), d.line, d.level, d.kind,
-                 static_cast<std::uint16_t>(count), first};
+  m.sites[id] = {add_text(m, d.name),
+                 add_text(m, d.module),
+                 add_text(m, d.file),
+                 d.line,
+                 d.level,
+                 d.kind,
+                 static_cast<std::uint16_t>(count),
+                 first};
   h.sites.store(id + 1, std::memory_order_release);
   return id;
 }

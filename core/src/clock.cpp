@@ -50,7 +50,9 @@ std::string clock_description() {
   return why_slow == nullptr ? std::string("tsc") : std::string("monotonic (") + why_slow + ")";
 }
 
-std::uint64_t slow_ticks() noexcept { return static_cast<std::uint64_t>(read(CLOCK_MONOTONIC)); }
+std::uint64_t slow_ticks() noexcept {
+  return static_cast<std::uint64_t>(read(CLOCK_MONOTONIC));
+}
 
 clock_sample sample_clocks() noexcept {
   clock_sample best{};
@@ -83,8 +85,8 @@ std::int64_t tick_converter::to_ns(std::uint64_t ticks) const noexcept {
 }
 
 void tick_converter::correct(clock_sample now) noexcept {
-  constexpr std::int64_t step_ns = 1'000'000'000;      // more than this is somebody setting the clock
-  constexpr double settle_ns = 1e9;                    // an error is worked off in about this time
+  constexpr std::int64_t step_ns = 1'000'000'000;  // more than this is somebody setting the clock
+  constexpr double settle_ns = 1e9;                // an error is worked off in about this time
   const std::int64_t shown = to_ns(now.ticks);
   const std::int64_t error = now.wall_ns - shown;
   const bool stepped = error > step_ns || error < -step_ns;

@@ -1,7 +1,6 @@
 // Counters: listing them, and adding their cells up.
-#include <telltale/core/counter.hpp>
-
 #include <algorithm>
+#include <telltale/core/counter.hpp>
 
 #include "engine.hpp"
 #include "memory.hpp"

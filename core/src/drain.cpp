@@ -193,14 +193,10 @@ void drain::read_log(const std::uint64_t* w, const thread_info& thread, const si
   attributes_.clear();
   decode_attributes(*memory(), s.attributes, false, w + header_words, h.site != 0 ? h.payload_words : 0, attributes_);
   const auto origin = static_cast<std::uint32_t>(h.parent);
-  const log_view view{s,
-                      scope(h.scope),
-                      thread,
-                      {h.trace_high, h.trace_low},
-                      {h.span},
-                      origin != 0 ? std::string_view{site(origin).name} : std::string_view{},
-                      ns(h.time),
-                      attributes_};
+  const log_view view{s,          scope(h.scope),
+                      thread,     {h.trace_high, h.trace_low},
+                      {h.span},   origin != 0 ? std::string_view{site(origin).name} : std::string_view{},
+                      ns(h.time), attributes_};
   each(sinks, [&](sink& out) { out.on_log(view); });
 }
 
@@ -242,7 +238,7 @@ void drain::read_loss(const record_header& h, block_state& state, const sink_lis
   const auto reason = static_cast<std::size_t>(h.span);
   if (reason >= drop_reasons) return;
   const std::uint64_t early = std::min(state.told_early[reason], h.end);
-  state.told_early[reason] = 0;
+  state.told_early[reason] -= early;
   state.told[reason] += h.end - early;
   if (h.end > early) {
     emit_loss(static_cast<drop_reason>(reason), h.end - early, h.time, &state.thread, sinks);
@@ -280,8 +276,8 @@ void drain::settle(const sink_list& sinks) {
       const std::uint64_t untold = count - state.told[r];
       state.told[r] = count;
       state.told_early[r] += untold;
-      emit_loss(static_cast<drop_reason>(r), untold, b.first_drop_time.load(std::memory_order_relaxed),
-                &state.thread, sinks);
+      emit_loss(static_cast<drop_reason>(r), untold, b.first_drop_time.load(std::memory_order_relaxed), &state.thread,
+                sinks);
     }
   }
   each(sinks, [](sink& s) { s.on_batch_end(); });

@@ -64,7 +64,7 @@ class drain {
     std::uint64_t pass;
   };
   struct block_state {
-    thread_info thread;  // who writes into it
+    thread_info thread;                           // who writes into it
     std::uint64_t told_early[drop_reasons] = {};  // losses said before the ring said them
     std::uint64_t told[drop_reasons] = {};
   };
@@ -98,7 +98,7 @@ class drain {
 
   std::vector<std::unique_ptr<site_info>> sites_;
   std::vector<std::shared_ptr<const scope_info>> scopes_;  // by node
-  std::uint32_t threads_ = 0;  // seen so far
+  std::uint32_t threads_ = 0;                              // seen so far
   std::vector<block_state> blocks_;
   std::unordered_map<std::uint64_t, span_parts> parts_;
   std::vector<waiting_span> waiting_;

@@ -48,7 +48,7 @@ struct state {
   std::shared_ptr<const sink_list> sinks = std::make_shared<sink_list>();
   sink_list configured_sinks;
   sink_list added_sinks;
-  service* drain = nullptr;
+  std::shared_ptr<service> drain;
   clock_sample started{};
   filter log;
   filter trace;
@@ -99,7 +99,7 @@ std::chrono::microseconds pause_after(const drain::progress& p, std::chrono::mic
   return std::min(microseconds(8000), std::max(microseconds(1000), last * 2));
 }
 
-void run(service* me, clock_sample started) {
+void run(const std::shared_ptr<service>& me, clock_sample started) {
   is_drain_thread = true;
   drain d(started, counts);
   std::chrono::microseconds pause(5000);  // the clock's rate is measured over this
@@ -141,19 +141,18 @@ void run(service* me, clock_sample started) {
 
 void start_drain_locked(state& s) {
   if (s.drain != nullptr || now_in.load(std::memory_order_relaxed) == phase::shut_down) return;
-  auto* service_ = new service;
+  auto fresh = std::make_shared<service>();
   sigset_t all;
   sigset_t former;
   ::sigfillset(&all);  // the program's signals are the program's business
   ::pthread_sigmask(SIG_SETMASK, &all, &former);
   try {
-    service_->thread = std::thread(run, service_, s.started);
-    ::pthread_setname_np(service_->thread.native_handle(), "telltale");
-    s.drain = service_;
+    fresh->thread = std::thread(run, fresh, s.started);
+    ::pthread_setname_np(fresh->thread.native_handle(), "telltale");
+    s.drain = std::move(fresh);
     now_in.store(phase::running, std::memory_order_release);
   } catch (const std::system_error& e) {
     std::fprintf(stderr, "telltale: cannot start the drain's thread: %s. Records are counted as dropped.\n", e.what());
-    delete service_;
     now_in.store(phase::shut_down, std::memory_order_release);
   }
   ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
@@ -167,8 +166,8 @@ bool ask(service& s, steady::time_point deadline, bool stop) {
   s.flush_deadline = std::max(s.flush_deadline, deadline);
   s.stop = s.stop || stop;
   s.changed.notify_all();
-  const bool in_time = s.changed.wait_until(
-      lock, deadline, [&] { return s.flushes_done >= ticket && (!stop || s.stopped); });
+  const bool in_time =
+      s.changed.wait_until(lock, deadline, [&] { return s.flushes_done >= ticket && (!stop || s.stopped); });
   return in_time && s.last_flush_complete;
 }
 
@@ -186,7 +185,9 @@ void after_fork_in_parent() {
 // left behind untouched; its first record starts a drain of its own.
 void after_fork_in_child() {
   state& s = self();
-  s.drain = nullptr;
+  // Kept, never looked at again: destroying it would touch threads that don't exist here.
+  static auto& left_behind = *new std::vector<std::shared_ptr<const void>>;
+  if (s.drain != nullptr) left_behind.push_back(std::exchange(s.drain, nullptr));
   if (now_in.load(std::memory_order_relaxed) == phase::running) now_in.store(phase::idle, std::memory_order_relaxed);
   reset_after_fork();
   counts.written.store(0, std::memory_order_relaxed);
@@ -198,10 +199,10 @@ void after_fork_in_child() {
     for (const auto& sink_ : *list) {
       if (auto fresh = sink_->for_child()) of_child.push_back(std::move(fresh));
     }
-    new sink_list(std::move(*list));  // the parent's are never destroyed here: their threads don't exist
+    for (auto& sink_ : *list) left_behind.push_back(std::move(sink_));
     *list = std::move(of_child);
   }
-  new std::shared_ptr<const sink_list>(s.sinks);
+  left_behind.push_back(s.sinks);
   publish_sinks_locked(s);
   registry_mutex.unlock();
   s.mutex.unlock();
@@ -260,7 +261,9 @@ std::vector<error> read_environment(options& o) {
     const char* v = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): once, at start
     return v != nullptr && *v != '\0' ? v : nullptr;
   };
-  const auto complain = [&](const char* name, const error& e) { errors.push_back({std::string(name) + ": " + e.message}); };
+  const auto complain = [&](const char* name, const error& e) {
+    errors.push_back({std::string(name) + ": " + e.message});
+  };
 
   const auto read_filter = [&](const char* name, std::string& to, filter::grammar g) {
     const char* v = get(name);
@@ -345,7 +348,9 @@ void engine::ensure_drain() noexcept {
   start_drain_locked(s);
 }
 
-memory_sizes engine::sizes_locked() noexcept { return {self().settings.ring_bytes, self().settings.memory_bytes}; }
+memory_sizes engine::sizes_locked() noexcept {
+  return {self().settings.ring_bytes, self().settings.memory_bytes};
+}
 
 full_action engine::when_full() noexcept {
   if (now_in.load(std::memory_order_relaxed) == phase::shut_down) return full_action::drop_shut_down;
@@ -467,7 +472,7 @@ void remove_sink(const std::shared_ptr<sink>& sink_) {
 }
 
 namespace {
-detail::service* running_drain() {
+std::shared_ptr<detail::service> running_drain() {
   const std::lock_guard lock(self().mutex);
   return self().drain;
 }
@@ -475,7 +480,7 @@ detail::service* running_drain() {
 
 bool flush(std::chrono::milliseconds timeout) {
   if (detail::is_drain_thread) return false;
-  detail::service* const drain = running_drain();
+  const std::shared_ptr<detail::service> drain = running_drain();
   return drain == nullptr || detail::ask(*drain, detail::steady::now() + timeout, false);
 }
 
@@ -483,7 +488,7 @@ shutdown_report shutdown(std::chrono::milliseconds timeout) {
   if (detail::is_drain_thread) return {};
   const auto deadline = detail::steady::now() + timeout;
   detail::now_in.store(detail::phase::shut_down);
-  detail::service* const drain = running_drain();
+  const std::shared_ptr<detail::service> drain = running_drain();
   if (drain == nullptr) return {true, 0};
   shutdown_report report;
   report.complete = detail::ask(*drain, deadline, true);
@@ -495,7 +500,7 @@ shutdown_report shutdown(std::chrono::milliseconds timeout) {
       if (drain->stopped) {
         drain->thread.join();
       } else {
-        drain->thread.detach();  // it hangs in a sink; the service object is left to it
+        drain->thread.detach();  // it hangs in a sink; it keeps what it needs alive
       }
       s.drain = nullptr;
     }
@@ -523,7 +528,8 @@ statistics stats() {
   const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < blocks; ++i) {
     const detail::thread_block& b = m->blocks[i];
-    for (std::size_t r = 0; r < detail::drop_reasons; ++r) out.dropped[r] += b.dropped[r].load(std::memory_order_relaxed);
+    for (std::size_t r = 0; r < detail::drop_reasons; ++r)
+      out.dropped[r] += b.dropped[r].load(std::memory_order_relaxed);
     out.truncated += b.truncated.load(std::memory_order_relaxed);
     out.threads += b.owned.load(std::memory_order_relaxed);
   }
@@ -532,7 +538,8 @@ statistics stats() {
   out.lost_scopes = m->header->lost_scopes.load(std::memory_order_relaxed);
   if (detail::now_in.load() == detail::phase::shut_down) at(drop_reason::shut_down) += detail::left_in_rings();
   const std::uint32_t slots = m->header->slots.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < slots; ++i) out.open_spans += m->slots[i].generation.load(std::memory_order_relaxed) & 1;
+  for (std::uint32_t i = 0; i < slots; ++i)
+    out.open_spans += m->slots[i].generation.load(std::memory_order_relaxed) & 1;
   return out;
 }
 

@@ -16,7 +16,8 @@ std::string_view trim(std::string_view s) noexcept {
 bool is_module(std::string_view s) noexcept {
   if (s.empty()) return false;
   for (const char c : s) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && std::string_view{"_:.-/"}.find(c) == std::string_view::npos) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
+        std::string_view{"_:.-/"}.find(c) == std::string_view::npos) {
       return false;
     }
   }
@@ -74,9 +75,9 @@ std::string filter::as_telltale() const {
 level filter::level_for(std::string_view module) const noexcept {
   const directive* best = nullptr;
   for (const directive& d : directives_) {
-    const bool applies = d.module.empty() ||
-                         (module.starts_with(d.module) &&
-                          (module.size() == d.module.size() || module.substr(d.module.size()).starts_with("::")));
+    const bool applies =
+        d.module.empty() || (module.starts_with(d.module) &&
+                             (module.size() == d.module.size() || module.substr(d.module.size()).starts_with("::")));
     if (applies && (best == nullptr || d.module.size() > best->module.size())) best = &d;
   }
   return best != nullptr ? best->level : level::off;

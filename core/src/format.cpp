@@ -45,7 +45,9 @@ void put_digits(char* p, std::int64_t v, int count) noexcept {
   }
 }
 
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) noexcept { return a / b - (a % b < 0 ? 1 : 0); }
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) noexcept {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
 
 }  // namespace
 
@@ -322,7 +324,8 @@ void telltale::append_message(std::string& out, const log_view& line) {
       m.remove_prefix(2);
       continue;
     }
-    const std::string_view key = m[0] == '{' && close != std::string_view::npos ? m.substr(1, close - 1) : std::string_view{};
+    const std::string_view key =
+        m[0] == '{' && close != std::string_view::npos ? m.substr(1, close - 1) : std::string_view{};
     const attribute_view* found = nullptr;
     for (const attribute_view& a : line.attributes) {
       if (!key.empty() && a.key == key) found = &a;

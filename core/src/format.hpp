@@ -29,7 +29,8 @@ class buffer {
 
   // Makes room for `n` more characters.
   void reserve(std::size_t n) {
-    if (static_cast<std::size_t>(end_ - at_) < n) [[unlikely]] grow(n);
+    if (static_cast<std::size_t>(end_ - at_) < n) [[unlikely]]
+      grow(n);
   }
   void put(char c) noexcept { *at_++ = c; }
   void put(std::string_view s) noexcept {

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -34,7 +33,9 @@ constinit std::size_t free_block_count = 0;
 pthread_key_t exit_key;
 bool exit_key_made = false;
 
-constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+constexpr std::size_t round_up(std::size_t n, std::size_t to) {
+  return (n + to - 1) / to * to;
+}
 
 // Runs when a thread ends, after its C++ thread_local objects are gone. A record made even later attaches again, and
 // pthread calls this again.
@@ -49,8 +50,8 @@ void detach(void* p) noexcept {
 }
 
 bool make_map(memory_sizes sizes) noexcept {
-  const auto max_blocks = static_cast<std::uint32_t>(std::min<std::size_t>(
-      std::max<std::size_t>(sizes.memory_bytes / sizes.ring_bytes, 1), std::size(free_blocks)));
+  const auto max_blocks = static_cast<std::uint32_t>(
+      std::min<std::size_t>(std::max<std::size_t>(sizes.memory_bytes / sizes.ring_bytes, 1), std::size(free_blocks)));
   std::size_t at = 0;
   const auto part = [&](std::size_t bytes) {
     const std::size_t offset = at;
@@ -126,7 +127,9 @@ std::uint64_t random_seed() noexcept {
 
 }  // namespace
 
-memory_map* memory() noexcept { return current_map.load(std::memory_order_acquire); }
+memory_map* memory() noexcept {
+  return current_map.load(std::memory_order_acquire);
+}
 
 memory_map* memory_locked() noexcept {
   memory_map* m = memory();
@@ -152,24 +155,9 @@ thread_block* attach() noexcept {
   }
   char name[16] = "";
   ::pthread_getname_np(::pthread_self(), name, sizeof name);
-  write_thread_record(name);
+  announce_thread(tls.block, name);
   engine::ensure_drain();
   return tls.block;
-}
-
-void write_thread_record(std::string_view name) noexcept {
-  thread_block* b = tls.block;
-  const std::string_view kept = name.substr(0, 63);
-  const std::size_t words = 2 + (kept.size() + 7) / 8;
-  std::uint64_t* p = b != nullptr ? reserve(b, record_bytes(words)) : nullptr;
-  if (p == nullptr) return;
-  std::memset(p, 0, header_words * 8);
-  p[0] = record_bytes(words) / line_bytes | std::uint64_t{static_cast<std::uint8_t>(record_kind::thread)} << 8;
-  p[1] = std::uint64_t{words} << 32;
-  p[2] = ticks();
-  p[header_words] = static_cast<std::uint64_t>(::syscall(SYS_gettid));
-  put_string(p + header_words + 1, kept);
-  publish(b, record_bytes(words));
 }
 
 void reset_after_fork() noexcept {
@@ -213,7 +201,7 @@ namespace telltale {
 
 void name_thread(std::string_view name) {
   ::pthread_setname_np(::pthread_self(), std::string(name.substr(0, 15)).c_str());
-  if (detail::attach() != nullptr) detail::write_thread_record(name);
+  if (detail::attach() != nullptr) detail::announce_thread(detail::tls.block, name);
 }
 
 }  // namespace telltale

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-
 #include <telltale/core/detail/layout.hpp>
 #include <telltale/core/site.hpp>
 
@@ -63,14 +62,14 @@ struct memory_header {
   std::uint32_t ring_bytes;
   std::uint32_t max_blocks;
   std::uint32_t process;
-  std::atomic<std::uint32_t> sites;       // published with release: what is below it is complete
+  std::atomic<std::uint32_t> sites;  // published with release: what is below it is complete
   std::atomic<std::uint32_t> keys;
   std::atomic<std::uint32_t> attributes;
   std::atomic<std::uint32_t> text_used;
-  std::atomic<std::uint32_t> blocks;      // ever used
-  std::atomic<std::uint32_t> slots;       // ever used
-  std::atomic<std::uint64_t> no_memory;   // records of threads that never got a block
-  std::atomic<std::uint64_t> lost_scopes; // scopes whose attributes could not be kept
+  std::atomic<std::uint32_t> blocks;        // ever used
+  std::atomic<std::uint32_t> slots;         // ever used
+  std::atomic<std::uint64_t> no_memory;     // records of threads that never got a block
+  std::atomic<std::uint64_t> lost_scopes;   // scopes whose attributes could not be kept
   std::atomic<std::uint32_t> ended_scopes;  // stack: index + 1
 };
 

@@ -1,7 +1,9 @@
 // Writing records: the library's half of the hot path, and everything about it that is rare.
 #include "record.hpp"
 
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,9 +17,13 @@ namespace telltale::detail {
 
 namespace {
 
-std::size_t slot_payload(const open_slot& s) noexcept { return (get(&s.words[1]) >> 32) & 0xffff; }
+std::size_t slot_payload(const open_slot& s) noexcept {
+  return (get(&s.words[1]) >> 32) & 0xffff;
+}
 
-void add_to_first_word(open_slot* slot, std::uint64_t bits) noexcept { put(&slot->words[0], get(&slot->words[0]) | bits); }
+void add_to_first_word(open_slot* slot, std::uint64_t bits) noexcept {
+  put(&slot->words[0], get(&slot->words[0]) | bits);
+}
 
 // One more record that belongs to the span.
 void count_part(open_slot* slot) noexcept {
@@ -85,6 +91,15 @@ std::size_t cut_length(std::string_view s) noexcept {
   return cut_to(s, max_string_bytes);
 }
 
+void announce_thread(thread_block* b, std::string_view name) noexcept {
+  const std::size_t size = std::min(name.size(), sizeof b->thread_name - 1);
+  std::memcpy(b->thread_name, name.data(), size);
+  b->thread_name[size] = '\0';
+  b->thread_id = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+  b->thread_untold = 1;
+  b->limit = 0;  // the next write goes the slow way and says it first
+}
+
 // --- ring ---------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -105,6 +120,24 @@ std::uint64_t* place(thread_block* b, std::size_t bytes) noexcept {
   }
   b->limit = std::min(tail + capacity, (head & ~b->mask) + capacity);
   return b->ring + (head & b->mask) / 8;
+}
+
+// Writes who owns the ring now; false when there is no room.
+bool tell_thread(thread_block* b) noexcept {
+  if (b->thread_untold == 0) return true;
+  const std::string_view name{b->thread_name};
+  const std::size_t words = 2 + (name.size() + 7) / 8;
+  std::uint64_t* p = place(b, record_bytes(words));
+  if (p == nullptr) return false;
+  std::memset(p, 0, header_words * 8);
+  p[0] = first_word(record_bytes(words), record_kind::thread, 0);
+  p[1] = second_word(0, words);
+  p[2] = ticks();
+  p[header_words] = b->thread_id;
+  put_string(p + header_words + 1, name);
+  b->thread_untold = 0;
+  publish(b, record_bytes(words));
+  return true;
 }
 
 // Writes what was dropped since the last time it was told; false when there is no room even for that.
@@ -137,7 +170,7 @@ bool tell_losses(thread_block* b, std::size_t room_needed_after) noexcept {
 
 [[gnu::cold, gnu::noinline]] std::uint64_t* reserve_slow(thread_block* b, std::size_t bytes) noexcept {
   for (;;) {
-    if (tell_losses(b, bytes)) {
+    if (tell_losses(b, bytes) && tell_thread(b)) {
       if (std::uint64_t* p = place(b, bytes)) return p;
     }
     switch (engine::when_full()) {
@@ -266,8 +299,8 @@ void fail(open_slot* slot, std::string_view code) noexcept {
 
 void set_kind(open_slot* slot, span_kind kind) noexcept {
   const std::uint64_t mask = std::uint64_t{state_kind_mask} << (16 + state_kind_shift);
-  put(&slot->words[0], (get(&slot->words[0]) & ~mask) |
-                           std::uint64_t{static_cast<std::uint8_t>(kind)} << (16 + state_kind_shift));
+  put(&slot->words[0],
+      (get(&slot->words[0]) & ~mask) | std::uint64_t{static_cast<std::uint8_t>(kind)} << (16 + state_kind_shift));
 }
 
 std::uint64_t* begin_event(open_slot* slot, const site& s, std::size_t payload_words) noexcept {

@@ -15,8 +15,8 @@ void count_no_memory() noexcept;
 void count_truncated(thread_block* b) noexcept;
 // The longest prefix of `s` of at most `bytes` bytes that ends at a code-point edge.
 std::size_t cut_to(std::string_view s, std::size_t bytes) noexcept;
-// Says in this thread's ring who writes from here on.
-void write_thread_record(std::string_view name) noexcept;
+// Has this thread's ring say who writes from here on, ahead of the next record.
+void announce_thread(thread_block* b, std::string_view name) noexcept;
 
 // The context of the span that is open in `slot`.
 context slot_context(const open_slot* slot) noexcept;

@@ -4,14 +4,15 @@
 // Free nodes wait in a bounded queue (Dmitry Vyukov's multi-producer/multi-consumer queue of cells with sequence
 // numbers), oldest first, so that a node rests as long as possible before it is used again. Ended nodes go onto a
 // stack that the drain empties as a whole. Neither takes a lock.
+#include "scopes.hpp"
+
 #include <cstring>
 #include <telltale/core/detail/write.hpp>
 #include <telltale/core/span.hpp>
 
 #include "engine.hpp"
-#include "record.hpp"
 #include "memory.hpp"
-#include "scopes.hpp"
+#include "record.hpp"
 
 namespace telltale::detail {
 

@@ -30,11 +30,12 @@ bool parse(std::string_view text, const unit (&units)[N], std::uint64_t& out) {
 }  // namespace
 
 result<std::uint64_t> parse_size(std::string_view text) {
-  static constexpr unit units[] = {{"", 1},          {"B", 1},           {"KiB", 1u << 10},
+  static constexpr unit units[] = {{"", 1},           {"B", 1},          {"KiB", 1u << 10},
                                    {"MiB", 1u << 20}, {"GiB", 1u << 30}, {"TiB", std::uint64_t{1} << 40}};
   std::uint64_t bytes = 0;
   if (parse(text, units, bytes)) return bytes;
-  return error{"\"" + std::string(text) + "\" is no size: write a whole number of B, KiB, MiB, GiB or TiB, for example 64MiB"};
+  return error{"\"" + std::string(text) +
+               "\" is no size: write a whole number of B, KiB, MiB, GiB or TiB, for example 64MiB"};
 }
 
 result<std::chrono::milliseconds> parse_duration(std::string_view text) {
@@ -43,7 +44,8 @@ result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   if (parse(text, units, ms) && ms <= 1'000'000'000'000) {
     return std::chrono::milliseconds{static_cast<std::int64_t>(ms)};
   }
-  return error{"\"" + std::string(text) + "\" is no duration: write a whole number of ms, s, m or h, for example 250ms"};
+  return error{"\"" + std::string(text) +
+               "\" is no duration: write a whole number of ms, s, m or h, for example 250ms"};
 }
 
 }  // namespace telltale::detail

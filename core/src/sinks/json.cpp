@@ -90,9 +90,7 @@ class json_sink final : public sink {
     end();
   }
 
-  void on_loss(const loss_view& l) override {
-    loss(l.since_ns, to_string(l.reason), l.count, l.thread);
-  }
+  void on_loss(const loss_view& l) override { loss(l.since_ns, to_string(l.reason), l.count, l.thread); }
 
   void on_batch_end() override {
     submit();
@@ -106,8 +104,7 @@ class json_sink final : public sink {
     return out_->flush(deadline);
   }
   std::shared_ptr<sink> for_child() override {
-    return make_json_sink(
-        std::make_unique<output>(out_->target()->for_child(), out_->policy(), out_->max_pending()));
+    return make_json_sink(std::make_unique<output>(out_->target()->for_child(), out_->policy(), out_->max_pending()));
   }
   std::uint64_t dropped() const override { return out_->dropped(); }
   std::uint64_t errors() const override { return out_->errors(); }
@@ -119,7 +116,7 @@ class json_sink final : public sink {
   };
   struct scope_cache {
     std::uint32_t id = 0;
-    std::string fields;                       // ,"job_id":"…"
+    std::string fields;                        // ,"job_id":"…"
     std::vector<attribute_view> not_as_field;  // inherited, but named like a field of ours: they go into `attributes`
     std::shared_ptr<const scope_info> keeps;   // what the views point into
   };
@@ -169,7 +166,8 @@ class json_sink final : public sink {
     }
     if (extra != nullptr) {
       for (const attribute_view& a : *extra) {
-        if (std::any_of(list.begin(), list.end(), [&](const attribute_view& own) { return own.key == a.key; })) continue;
+        if (std::any_of(list.begin(), list.end(), [&](const attribute_view& own) { return own.key == a.key; }))
+          continue;
         w.append(comma);
         w.append(key(a));
         append_json_value(w, a);
@@ -334,6 +332,8 @@ class json_sink final : public sink {
 
 }  // namespace
 
-std::shared_ptr<sink> make_json_sink(std::unique_ptr<output> out) { return std::make_shared<json_sink>(std::move(out)); }
+std::shared_ptr<sink> make_json_sink(std::unique_ptr<output> out) {
+  return std::make_shared<json_sink>(std::move(out));
+}
 
 }  // namespace telltale::detail

@@ -32,7 +32,9 @@ struct parsed {
   options_map options;
 };
 
-error bad(const parsed& p, const std::string& why) { return error{"cannot use sink \"" + p.whole + "\": " + why}; }
+error bad(const parsed& p, const std::string& why) {
+  return error{"cannot use sink \"" + p.whole + "\": " + why};
+}
 
 result<parsed> parse(std::string_view one) {
   parsed p;
@@ -110,7 +112,7 @@ result<std::shared_ptr<detail::line_target>> open_target(const parsed& p) {
 
 bool is_terminal(const std::string& target) {
   const int fd = target == "stderr" ? 2 : target == "stdout" ? 1 : -1;
-  const char* term = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
+  const char* term = std::getenv("TERM");                                        // NOLINT(concurrency-mt-unsafe)
   return fd != -1 && ::isatty(fd) == 1 && std::getenv("NO_COLOR") == nullptr &&  // NOLINT(concurrency-mt-unsafe)
          term != nullptr && std::string_view{term} != "dumb";
 }
@@ -200,13 +202,13 @@ result<std::vector<std::shared_ptr<sink>>> make_sinks(std::string_view specifica
     if (one.empty() || one == "none") continue;
     auto p = parse(one);
     if (!p) return p.error();
-    result<std::shared_ptr<sink>> made =
-        p->kind == "text"      ? make_text(*p)
-        : p->kind == "json"    ? make_json(*p)
-        : p->kind == "rolling" ? make_rolling(*p)
-                               : bad(*p, "there is no sink of kind \"" + p->kind +
-                                             "\". Kinds are text, json, rolling and none, for example "
-                                             "\"text:stderr; json:trace.jsonl\"");
+    result<std::shared_ptr<sink>> made = p->kind == "text"   ? make_text(*p)
+                                         : p->kind == "json" ? make_json(*p)
+                                         : p->kind == "rolling"
+                                             ? make_rolling(*p)
+                                             : bad(*p, "there is no sink of kind \"" + p->kind +
+                                                           "\". Kinds are text, json, rolling and none, for example "
+                                                           "\"text:stderr; json:trace.jsonl\"");
     if (!made) return made.error();
     sinks.push_back(*made);
   }

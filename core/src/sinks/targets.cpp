@@ -14,7 +14,9 @@ namespace telltale::detail {
 
 namespace {
 
-std::string why(int error_number) { return std::strerror(error_number); }  // NOLINT(concurrency-mt-unsafe): glibc's is
+std::string why(int error_number) {
+  return std::strerror(error_number);
+}  // NOLINT(concurrency-mt-unsafe): glibc's is
 
 // Writes all of it, waiting where the descriptor is non-blocking and full.
 int write_all(int fd, std::string_view bytes) noexcept {
@@ -113,7 +115,7 @@ class rolling final : public line_target {
   bool too_old() const noexcept { return o_.max_age.count() > 0 && std::time(nullptr) - born_ >= o_.max_age.count(); }
 
   void look() noexcept {
-    struct stat s {};
+    struct stat s{};
     size_ = ::fstat(fd_, &s) == 0 ? static_cast<std::uint64_t>(s.st_size) : 0;
     born_ = size_ != 0 ? s.st_mtime : std::time(nullptr);
   }

@@ -10,8 +10,8 @@ namespace telltale::detail {
 
 struct text_options {
   bool colour = false;
-  bool ids = false;    // trace and span ids behind each line
-  bool spans = true;   // ends of spans, not only log lines
+  bool ids = false;   // trace and span ids behind each line
+  bool spans = true;  // ends of spans, not only log lines
 };
 
 std::shared_ptr<sink> make_text_sink(std::unique_ptr<output> out, text_options o);

@@ -1,8 +1,7 @@
 // The arithmetic of a breakdown.
-#include <telltale/core/breakdown.hpp>
-
 #include <algorithm>
 #include <cmath>
+#include <telltale/core/breakdown.hpp>
 #include <unordered_map>
 
 namespace telltale {

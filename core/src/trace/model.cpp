@@ -1,8 +1,7 @@
 // Views into owned data, and spans into a tree.
-#include <telltale/core/trace_model.hpp>
-
 #include <algorithm>
 #include <bit>
+#include <telltale/core/trace_model.hpp>
 #include <unordered_map>
 
 #include "../format.hpp"
@@ -105,8 +104,9 @@ void recording::on_log(const log_view& l) {
     ++dropped_;
     return;
   }
-  line out{l.site.level, l.site.module, {}, l.trace, l.span, std::string(l.span_name),
-           all_attributes(l.attributes, l.scope), l.time_ns, l.thread.name};
+  line out{
+      l.site.level, l.site.module, {}, l.trace, l.span, std::string(l.span_name), all_attributes(l.attributes, l.scope),
+      l.time_ns,    l.thread.name};
   append_message(out.message, l);
   lines_.push_back(std::move(out));
 }

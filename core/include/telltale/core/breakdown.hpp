@@ -10,23 +10,22 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
-
 #include <telltale/core/trace_model.hpp>
+#include <vector>
 
 namespace telltale {
 
 struct phase_time {
   std::string name;
-  std::uint64_t count = 0;      // spans of that name
-  std::int64_t total_ns = 0;    // their durations, children included
-  std::int64_t busy_ns = 0;     // without their children
-  std::int64_t wall_ns = 0;     // their share of the root's duration
+  std::uint64_t count = 0;    // spans of that name
+  std::int64_t total_ns = 0;  // their durations, children included
+  std::int64_t busy_ns = 0;   // without their children
+  std::int64_t wall_ns = 0;   // their share of the root's duration
 };
 
 struct breakdown {
-  std::int64_t total_ns = 0;         // the root's duration
-  std::vector<phase_time> phases;    // largest wall share first; the root's own time under the root's name
+  std::int64_t total_ns = 0;       // the root's duration
+  std::vector<phase_time> phases;  // largest wall share first; the root's own time under the root's name
 
   TELLTALE_EXPORT const phase_time* find(std::string_view name) const noexcept;
   // Wall share of a phase, 0 where there is none of that name.

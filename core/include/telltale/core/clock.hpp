@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <telltale/core/context.hpp>
 
 #if defined(__x86_64__)
@@ -20,7 +19,8 @@ TELLTALE_EXPORT std::uint64_t slow_ticks() noexcept;
 
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
-  if (clock_is_slow == 0) [[likely]] return __rdtsc();
+  if (clock_is_slow == 0) [[likely]]
+    return __rdtsc();
 #endif
   return slow_ticks();
 }

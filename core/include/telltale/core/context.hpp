@@ -73,10 +73,14 @@ TELLTALE_EXPORT extern constinit thread_local thread_state tls __attribute__((tl
 
 }  // namespace detail
 
-inline context current_context() noexcept { return detail::tls.current; }
+inline context current_context() noexcept {
+  return detail::tls.current;
+}
 
 // Installs `c` and returns what was there.
-inline context exchange_context(const context& c) noexcept { return std::exchange(detail::tls.current, c); }
+inline context exchange_context(const context& c) noexcept {
+  return std::exchange(detail::tls.current, c);
+}
 
 // Installs a context for as long as it lives. Must end on the thread that made it, and must not live across a
 // suspension of a coroutine (coroutine.hpp has what may).

@@ -8,16 +8,15 @@
 //
 // A coroutine that suspends takes its context with it and leaves the thread with the context it found there; one that
 // resumes installs it again. `task` does this by itself. A promise type of your own gets it by deriving from
-// telltale::traced_promise (the mix-in): call started_by() where it is started, enter() when its initial suspension ends
-// and leave() at its final one; every co_await in between is wrapped by the mix-in.
+// telltale::traced_promise (the mix-in): call started_by() where it is started, enter() when its initial suspension
+// ends and leave() at its final one; every co_await in between is wrapped by the mix-in.
 #pragma once
 
 #include <coroutine>
 #include <exception>
 #include <optional>
-#include <utility>
-
 #include <telltale/core/context.hpp>
+#include <utility>
 
 namespace telltale {
 

@@ -11,10 +11,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
-
 #include <telltale/core/context.hpp>
 #include <telltale/core/detail/layout.hpp>
+#include <vector>
 
 namespace telltale {
 

@@ -8,10 +8,9 @@
 // span and inherits the current scope.
 #pragma once
 
+#include <telltale/core/detail/write.hpp>
 #include <type_traits>
 #include <utility>
-
-#include <telltale/core/detail/write.hpp>
 
 namespace telltale::detail {
 
@@ -80,15 +79,15 @@ template <class... A>
 }
 
 template <class... A>
-inline void write_log(site& s, const A&... a) noexcept {
-  using table = attribute_table<A...>;
-  if (!s.on(table::entries, table::count)) return;
+inline void write_log(const site& s, const A&... a) noexcept {
   const std::size_t words = (std::size_t{0} + ... + payload_words(a));
   if constexpr (sizeof...(A) != 0) {
-    if (words > max_payload_words) [[unlikely]] return write_large_log(s, a...);
+    if (words > max_payload_words) [[unlikely]]
+      return write_large_log(s, a...);
   }
   std::uint64_t* p = begin_log(s, words);
-  if (p == nullptr) [[unlikely]] return;
+  if (p == nullptr) [[unlikely]]
+    return;
   ((p = put_attribute(p, a)), ...);
   publish(tls.block, record_bytes(words));
 }
@@ -97,15 +96,18 @@ template <bool CompiledIn, class S, class F>
 inline void log(S site_of_call, checked_message<std::type_identity_t<F>>, F&& attributes) noexcept {
   if constexpr (CompiledIn) {
     site& s = site_of_call();
-    if (s.maybe_on()) [[unlikely]] attributes([&](const auto&... a) { write_log(s, a...); });
+    if (s.maybe_on()) [[unlikely]] {
+      using table = decltype(attributes(collect_table{}));
+      if (s.on(table::entries, table::count)) attributes([&](const auto&... a) { write_log(s, a...); });
+    }
   }
 }
 
 }  // namespace telltale::detail
 
-#define TELLTALE_LOG_(level_, message, ...)                                                                    \
-  ::telltale::detail::log<TELLTALE_COMPILED_IN_(level_)>(                                                      \
-      TELLTALE_SITE_(::telltale::site_kind::log, level_, message), message, TELLTALE_ATTRIBUTES_(__VA_ARGS__))
+#define TELLTALE_LOG_(level_, message, ...)                                                                           \
+  ::telltale::detail::log<TELLTALE_COMPILED_IN_(level_)>(TELLTALE_SITE_(::telltale::site_kind::log, level_, message), \
+                                                         message, TELLTALE_ATTRIBUTES_(__VA_ARGS__))
 
 #define TELLTALE_TRACE(...) TELLTALE_LOG_(::telltale::level::trace, __VA_ARGS__)
 #define TELLTALE_DEBUG(...) TELLTALE_LOG_(::telltale::level::debug, __VA_ARGS__)

@@ -24,8 +24,9 @@ struct error {
 template <class T>
 class [[nodiscard]] result {
  public:
-  result(T value) : state_(std::in_place_index<0>, std::move(value)) {}              // NOLINT(google-explicit-constructor)
-  result(telltale::error why) : state_(std::in_place_index<1>, std::move(why)) {}    // NOLINT(google-explicit-constructor)
+  result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  result(telltale::error why)
+      : state_(std::in_place_index<1>, std::move(why)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const noexcept { return state_.index() == 0; }
 
@@ -48,7 +49,8 @@ template <>
 class [[nodiscard]] result<void> {
  public:
   result() = default;
-  result(telltale::error why) : state_(std::in_place_index<1>, std::move(why)) {}    // NOLINT(google-explicit-constructor)
+  result(telltale::error why)
+      : state_(std::in_place_index<1>, std::move(why)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const noexcept { return state_.index() == 0; }
   const telltale::error& error() const { return std::get<1>(state_); }

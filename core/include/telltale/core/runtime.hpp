@@ -12,11 +12,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
-
 #include <telltale/core/context.hpp>
 #include <telltale/core/detail/layout.hpp>
 #include <telltale/core/result.hpp>
+#include <vector>
 
 namespace telltale {
 
@@ -69,7 +68,7 @@ TELLTALE_EXPORT bool flush(std::chrono::milliseconds timeout = std::chrono::mill
 
 // Flushes and stops. Records made afterwards are dropped and counted. Calling it again does nothing.
 struct shutdown_report {
-  bool complete = false;      // everything reached every sink
+  bool complete = false;          // everything reached every sink
   std::uint64_t undelivered = 0;  // records left in the rings
 };
 TELLTALE_EXPORT shutdown_report shutdown(std::chrono::milliseconds timeout = std::chrono::milliseconds{2000});
@@ -80,18 +79,18 @@ TELLTALE_EXPORT void name_thread(std::string_view name);
 // The library watches itself. produced = written + dropped, per thread and over all of them, whenever the rings are
 // empty (after flush()).
 struct statistics {
-  std::uint64_t written = 0;                // records the drain has handed to the sinks
+  std::uint64_t written = 0;                         // records the drain has handed to the sinks
   std::uint64_t dropped[detail::drop_reasons] = {};  // by reason, see to_string(drop_reason)
-  std::uint64_t truncated = 0;              // values that were cut to a cap
-  std::uint64_t lost_scopes = 0;            // scopes whose attributes could not be kept
-  std::uint64_t stale_scopes = 0;           // records whose scope was gone: their inherited attributes are missing
-  std::uint64_t sink_dropped = 0;           // records that a sink could not take
+  std::uint64_t truncated = 0;                       // values that were cut to a cap
+  std::uint64_t lost_scopes = 0;                     // scopes whose attributes could not be kept
+  std::uint64_t stale_scopes = 0;  // records whose scope was gone: their inherited attributes are missing
+  std::uint64_t sink_dropped = 0;  // records that a sink could not take
   std::uint64_t sink_errors = 0;
-  std::uint64_t threads = 0;                // rings in use
+  std::uint64_t threads = 0;  // rings in use
   std::uint64_t open_spans = 0;
-  std::chrono::nanoseconds drain_cpu{0};    // processor time of the drain
-  std::chrono::nanoseconds drain_lag{0};    // age of the oldest record when it was last drained
-  std::string clock;                        // "tsc" or "monotonic", with the reason
+  std::chrono::nanoseconds drain_cpu{0};  // processor time of the drain
+  std::chrono::nanoseconds drain_lag{0};  // age of the oldest record when it was last drained
+  std::string clock;                      // "tsc" or "monotonic", with the reason
   std::uint64_t dropped_total() const noexcept {
     std::uint64_t sum = 0;
     for (const std::uint64_t d : dropped) sum += d;
@@ -102,8 +101,7 @@ TELLTALE_EXPORT statistics stats();
 
 using drop_reason = detail::drop_reason;
 constexpr std::string_view to_string(drop_reason r) noexcept {
-  constexpr std::string_view names[] = {"ring_full", "no_memory", "too_many_open_spans", "too_large",
-                                        "shut_down"};
+  constexpr std::string_view names[] = {"ring_full", "no_memory", "too_many_open_spans", "too_large", "shut_down"};
   return names[static_cast<std::size_t>(r)];
 }
 

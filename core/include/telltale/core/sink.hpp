@@ -11,13 +11,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
-
 #include <telltale/core/attribute.hpp>
 #include <telltale/core/context.hpp>
 #include <telltale/core/runtime.hpp>
 #include <telltale/core/site.hpp>
 #include <telltale/core/span.hpp>
+#include <vector>
 
 namespace telltale {
 
@@ -25,10 +24,10 @@ namespace telltale {
 struct attribute_view {
   std::string_view key;
   attribute_type type = attribute_type::int64;
-  bool cut = false;                // a string that was longer than its cap
-  std::uint64_t bits = 0;          // boolean, int64, uint64, float64 (bit pattern)
-  std::string_view text;           // string
-  std::uint32_t key_number = 0;    // dense number of the key, for sinks that cache per key
+  bool cut = false;              // a string that was longer than its cap
+  std::uint64_t bits = 0;        // boolean, int64, uint64, float64 (bit pattern)
+  std::string_view text;         // string
+  std::uint32_t key_number = 0;  // dense number of the key, for sinks that cache per key
 };
 
 // A call site as the drain knows it: read from the catalogue once, kept for ever.
@@ -51,7 +50,7 @@ struct site_info {
 // A node of inherited attributes and what stands above it.
 struct scope_info : std::enable_shared_from_this<scope_info> {
   std::uint32_t id = 0;
-  const site_info* site = nullptr;   // its name is the scope's name
+  const site_info* site = nullptr;  // its name is the scope's name
   std::shared_ptr<const scope_info> parent;
   std::vector<attribute_view> attributes;  // its own; the nearer scope wins on equal keys
   std::string storage;                     // what their texts point into

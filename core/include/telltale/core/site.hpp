@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
-
 #include <telltale/core/attribute.hpp>
 #include <telltale/core/context.hpp>
 #include <telltale/core/level.hpp>
@@ -51,7 +50,8 @@ class site {
 
   // What maybe_on() left open: settles a site that was never hit. `attributes` must live for ever.
   bool on(const attribute_description* attributes, std::uint32_t count) noexcept {
-    if (state_.load(std::memory_order_acquire) == enabled) [[likely]] return true;
+    if (state_.load(std::memory_order_acquire) == enabled) [[likely]]
+      return true;
     return detail::register_site(*this, attributes, count);
   }
 
@@ -77,7 +77,9 @@ namespace detail {
 // where a file says nothing.
 struct module_default {};
 struct module_of_file : module_default {};
-constexpr std::string_view telltale_module(module_default) noexcept { return "main"; }
+constexpr std::string_view telltale_module(module_default) noexcept {
+  return "main";
+}
 
 template <class... A>
 constexpr bool keys_are_unique() noexcept {
@@ -96,7 +98,14 @@ struct attribute_table {
   static_assert(sizeof...(A) <= max_attributes, "a span or a line carries at most 128 attributes");
   static_assert(keys_are_unique<A...>(), "two attributes of one span or line have the same key");
   static constexpr std::uint32_t count = sizeof...(A);
-  static constexpr attribute_description entries[sizeof...(A) + 1] = {{A::key, A::type}..., {{}, attribute_type::boolean}};
+  static constexpr attribute_description entries[sizeof...(A) + 1] = {{A::key, A::type}...,
+                                                                      {{}, attribute_type::boolean}};
+};
+
+// Given the attributes of a call site, names the type of its table: only ever used unevaluated.
+struct collect_table {
+  template <class... A>
+  attribute_table<A...> operator()(const A&...) const noexcept;
 };
 
 }  // namespace detail
@@ -104,11 +113,10 @@ struct attribute_table {
 
 // Names the module ("target") of a file, once, at namespace scope: TELLTALE_MODULE("prover::msm");
 // A file that says nothing belongs to "main".
-#define TELLTALE_MODULE(name)                                                                             \
-  [[maybe_unused]] static constexpr std::string_view telltale_module(::telltale::detail::module_of_file)  \
-      noexcept {                                                                                          \
-    return "" name;                                                                                       \
-  }                                                                                                       \
+#define TELLTALE_MODULE(name)                                                                                       \
+  [[maybe_unused]] static constexpr std::string_view telltale_module(::telltale::detail::module_of_file) noexcept { \
+    return "" name;                                                                                                 \
+  }                                                                                                                 \
   static_assert(true, "TELLTALE_MODULE ends with a semicolon")
 
 #define TELLTALE_CONCAT_(a, b) a##b
@@ -118,13 +126,14 @@ struct attribute_table {
 #define TELLTALE_COMPILED_IN_(level_) (static_cast<int>(level_) <= TELLTALE_MAX_LEVEL)
 
 // The one static object of a call site, as a function that returns it: nothing of it exists where it is never called.
-#define TELLTALE_SITE_(kind_, level_, name_)                                                              \
-  []() noexcept -> ::telltale::site& {                                                                    \
-    static constexpr ::telltale::site_description description{                                            \
-        "" name_, telltale_module(::telltale::detail::module_of_file{}), __FILE__,                        \
-        static_cast<std::uint32_t>(__LINE__), level_, kind_};                                             \
-    static constinit ::telltale::site site{description};                                                  \
-    return site;                                                                                          \
+#define TELLTALE_SITE_(kind_, level_, name_)                             \
+  []() noexcept -> ::telltale::site& {                                   \
+    static constexpr ::telltale::site_description description{           \
+        "" name_, telltale_module(::telltale::detail::module_of_file{}), \
+        __FILE__, static_cast<std::uint32_t>(__LINE__),                  \
+        level_,   kind_};                                                \
+    static constinit ::telltale::site site{description};                 \
+    return site;                                                         \
   }
 
 // The attributes of a call site, as a function that hands them to another: evaluated only where the site is on.

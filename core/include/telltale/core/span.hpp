@@ -14,9 +14,8 @@
 // others see it in its slot.
 #pragma once
 
-#include <type_traits>
-
 #include <telltale/core/detail/write.hpp>
+#include <type_traits>
 
 namespace telltale {
 
@@ -81,10 +80,14 @@ class span {
   template <class S, class F>
   span(S site_of_call, F&& attributes) noexcept {  // NOLINT(cppcoreguidelines-pro-type-member-init)
     site& s = site_of_call();
-    if (s.maybe_on()) [[unlikely]] attributes([&](const auto&... a) { begin(s, a...); });
+    if (s.maybe_on()) [[unlikely]] {
+      using table = decltype(attributes(detail::collect_table{}));
+      if (s.on(table::entries, table::count)) attributes([&](const auto&... a) { begin(s, a...); });
+    }
   }
   [[gnu::always_inline]] ~span() {
-    if (slot_ != nullptr) [[unlikely]] end();
+    if (slot_ != nullptr) [[unlikely]]
+      end();
   }
   span(const span&) = delete;
   span& operator=(const span&) = delete;
@@ -129,14 +132,13 @@ class span {
 
   template <class... A>
   [[gnu::always_inline]] void begin(site& s, const A&... a) noexcept {
-    using table = detail::attribute_table<A...>;
-    if (!s.on(table::entries, table::count)) return;
     const std::size_t words = (std::size_t{0} + ... + detail::payload_words(a));
     former_ = detail::tls.current;
     if (words <= detail::slot_payload_words) [[likely]] {
       detail::open_slot* slot = detail::open(s, words);
-      if (slot == nullptr) [[unlikely]] return;
-      std::uint64_t* p = slot->words + detail::header_words;
+      if (slot == nullptr) [[unlikely]]
+        return;
+      [[maybe_unused]] std::uint64_t* p = slot->words + detail::header_words;
       ((p = detail::put_attribute(p, a)), ...);
       detail::opened(slot);
       slot_ = slot;
@@ -209,7 +211,7 @@ class scope : public span {
     former_ = detail::tls.current;
     const detail::new_scope node = detail::begin_scope(s);
     if (node.id != 0) {
-      std::uint64_t* p = node.words;
+      [[maybe_unused]] std::uint64_t* p = node.words;
       (put_inherited(p, node.words + detail::scope_payload_words, a), ...);
       detail::filled_scope(node.id, static_cast<std::size_t>(p - node.words));
       scope_ = node.id;
@@ -263,24 +265,22 @@ struct no_span {
   ::std::conditional_t<TELLTALE_COMPILED_IN_(level_), ::telltale::type, ::telltale::detail::no_span>
 
 // A span named `variable`, of a level: trace, debug, info, warn, error.
-#define TELLTALE_SPAN_AS(variable, level_, name, ...)                                           \
-  [[maybe_unused]] TELLTALE_SPAN_TYPE_(span, ::telltale::level::level_) variable {              \
-    TELLTALE_SITE_(::telltale::site_kind::span, ::telltale::level::level_, name),               \
-        TELLTALE_ATTRIBUTES_(__VA_ARGS__)                                                       \
+#define TELLTALE_SPAN_AS(variable, level_, name, ...)                                                               \
+  [[maybe_unused]] TELLTALE_SPAN_TYPE_(span, ::telltale::level::level_) variable {                                  \
+    TELLTALE_SITE_(::telltale::site_kind::span, ::telltale::level::level_, name), TELLTALE_ATTRIBUTES_(__VA_ARGS__) \
   }
 #define TELLTALE_SPAN(...) TELLTALE_SPAN_AS(TELLTALE_CONCAT(telltale_span_, __COUNTER__), info, __VA_ARGS__)
 #define TELLTALE_DEBUG_SPAN(...) TELLTALE_SPAN_AS(TELLTALE_CONCAT(telltale_span_, __COUNTER__), debug, __VA_ARGS__)
 #define TELLTALE_TRACE_SPAN(...) TELLTALE_SPAN_AS(TELLTALE_CONCAT(telltale_span_, __COUNTER__), trace, __VA_ARGS__)
 
 // A scope named `variable`; a scope is of level info.
-#define TELLTALE_SCOPE_AS(variable, name, ...)                                                  \
-  [[maybe_unused]] TELLTALE_SPAN_TYPE_(scope, ::telltale::level::info) variable {               \
-    TELLTALE_SITE_(::telltale::site_kind::scope, ::telltale::level::info, name),                \
-        TELLTALE_ATTRIBUTES_(__VA_ARGS__)                                                       \
+#define TELLTALE_SCOPE_AS(variable, name, ...)                                                                     \
+  [[maybe_unused]] TELLTALE_SPAN_TYPE_(scope, ::telltale::level::info) variable {                                  \
+    TELLTALE_SITE_(::telltale::site_kind::scope, ::telltale::level::info, name), TELLTALE_ATTRIBUTES_(__VA_ARGS__) \
   }
 #define TELLTALE_SCOPE(...) TELLTALE_SCOPE_AS(TELLTALE_CONCAT(telltale_span_, __COUNTER__), __VA_ARGS__)
 
 // Something that happened at one moment of the span `variable`.
-#define TELLTALE_EVENT(variable, name, ...)                                                                          \
-  (variable).event(TELLTALE_SITE_(::telltale::site_kind::event, ::telltale::level::info, name),                      \
+#define TELLTALE_EVENT(variable, name, ...)                                                     \
+  (variable).event(TELLTALE_SITE_(::telltale::site_kind::event, ::telltale::level::info, name), \
                    TELLTALE_ATTRIBUTES_(__VA_ARGS__))

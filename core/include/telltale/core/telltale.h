@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 typedef struct telltale_str {
-  const char *data;
+  const char* data;
   size_t size;
 } telltale_str;
 /* A string literal as a telltale_str. */
@@ -56,13 +56,7 @@ enum {
   TELLTALE_EVENT_SITE = 3
 };
 
-enum {
-  TELLTALE_BOOL = 0,
-  TELLTALE_INT64 = 1,
-  TELLTALE_UINT64 = 2,
-  TELLTALE_DOUBLE = 3,
-  TELLTALE_STRING = 4
-};
+enum { TELLTALE_BOOL = 0, TELLTALE_INT64 = 1, TELLTALE_UINT64 = 2, TELLTALE_DOUBLE = 3, TELLTALE_STRING = 4 };
 
 enum {
   TELLTALE_LINK_RELATED = 0,
@@ -72,7 +66,13 @@ enum {
   TELLTALE_LINK_WAITS_FOR = 4
 };
 
-enum { TELLTALE_KIND_INTERNAL = 0, TELLTALE_KIND_SERVER, TELLTALE_KIND_CLIENT, TELLTALE_KIND_PRODUCER, TELLTALE_KIND_CONSUMER };
+enum {
+  TELLTALE_KIND_INTERNAL = 0,
+  TELLTALE_KIND_SERVER,
+  TELLTALE_KIND_CLIENT,
+  TELLTALE_KIND_PRODUCER,
+  TELLTALE_KIND_CONSUMER
+};
 
 typedef struct telltale_attribute {
   telltale_str key;
@@ -97,8 +97,8 @@ typedef struct telltale_context {
 typedef struct telltale_site telltale_site;
 
 typedef struct telltale_site_description {
-  int32_t kind;  /* TELLTALE_SPAN_SITE … */
-  int32_t level; /* TELLTALE_LEVEL_… */
+  int32_t kind;      /* TELLTALE_SPAN_SITE … */
+  int32_t level;     /* TELLTALE_LEVEL_… */
   telltale_str name; /* of a span or event; the message of a log line, with {fields} that name attributes */
   telltale_str module;
   telltale_str file;
@@ -123,25 +123,25 @@ TELLTALE_API int telltale_shutdown(uint32_t timeout_ms);
 TELLTALE_API int telltale_set_log_filter(telltale_str directives);
 TELLTALE_API int telltale_set_trace_filter(telltale_str directives);
 /* The last error of this thread, terminated; "" where there was none. Valid until the thread's next call that fails. */
-TELLTALE_API const char *telltale_last_error(void);
+TELLTALE_API const char* telltale_last_error(void);
 
 /* A call site made at run time. Copied, kept for ever: make one per place in the source, not one per call. Takes a
  * lock. NULL for a description that is not valid. */
-TELLTALE_API telltale_site *telltale_site_new(const telltale_site_description *description);
+TELLTALE_API telltale_site* telltale_site_new(const telltale_site_description* description);
 /* Whether it is on now: one load. Ask before gathering attributes. */
-TELLTALE_API int telltale_site_enabled(const telltale_site *site);
+TELLTALE_API int telltale_site_enabled(const telltale_site* site);
 
 /* Begins a span under `parent` (NULL: the current context), without making it current. Not recorded when the site is
  * off. For a scope site the attributes are the inherited ones. */
-TELLTALE_API telltale_span telltale_span_begin(telltale_site *site, const telltale_attribute *attributes, size_t count,
-                                               const telltale_context *parent);
+TELLTALE_API telltale_span telltale_span_begin(telltale_site* site, const telltale_attribute* attributes, size_t count,
+                                               const telltale_context* parent);
 /* Makes it current on this thread and returns what was current before; does nothing for a span that is not recorded.
  * May be called again, on other threads too, until the span ends. */
 TELLTALE_API telltale_context telltale_span_enter(telltale_span span);
 TELLTALE_API telltale_context telltale_span_context(telltale_span span);
-TELLTALE_API void telltale_span_set(telltale_span span, const telltale_attribute *attributes, size_t count);
-TELLTALE_API void telltale_span_link(telltale_span span, const telltale_context *target, int32_t link_kind);
-TELLTALE_API void telltale_span_event(telltale_span span, telltale_site *site, const telltale_attribute *attributes,
+TELLTALE_API void telltale_span_set(telltale_span span, const telltale_attribute* attributes, size_t count);
+TELLTALE_API void telltale_span_link(telltale_span span, const telltale_context* target, int32_t link_kind);
+TELLTALE_API void telltale_span_event(telltale_span span, telltale_site* site, const telltale_attribute* attributes,
                                       size_t count);
 TELLTALE_API void telltale_span_kind(telltale_span span, int32_t kind);
 /* Marks it as failed; `code` is a short, stable word. */
@@ -149,11 +149,11 @@ TELLTALE_API void telltale_span_fail(telltale_span span, telltale_str code);
 /* Ends it. Ending a span twice does nothing. Leaves the current context alone. */
 TELLTALE_API void telltale_span_end(telltale_span span);
 
-TELLTALE_API void telltale_log(telltale_site *site, const telltale_attribute *attributes, size_t count);
+TELLTALE_API void telltale_log(telltale_site* site, const telltale_attribute* attributes, size_t count);
 
 TELLTALE_API telltale_context telltale_context_get(void);
 /* NULL: no context. Returns what was there. */
-TELLTALE_API telltale_context telltale_context_set(const telltale_context *context);
+TELLTALE_API telltale_context telltale_context_set(const telltale_context* context);
 
 TELLTALE_API void telltale_name_thread(telltale_str name);
 

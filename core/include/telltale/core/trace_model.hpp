@@ -12,11 +12,10 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <telltale/core/sink.hpp>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <telltale/core/sink.hpp>
 
 namespace telltale {
 

@@ -22,7 +22,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-
 #include <telltale/core/attribute.hpp>
 
 namespace telltale::detail {
@@ -89,11 +88,11 @@ struct alignas(line_bytes) open_slot {
 static_assert(sizeof(open_slot) == slot_words * 8);
 
 enum class drop_reason : std::uint8_t {
-  ring_full = 0,       // the drain was slower than the program
-  no_memory = 1,       // no ring for this thread: the total cap is reached
-  too_many_open = 2,   // more open spans than slots
-  too_large = 3,       // a record above the largest size
-  shut_down = 4,       // after shutdown()
+  ring_full = 0,      // the drain was slower than the program
+  no_memory = 1,      // no ring for this thread: the total cap is reached
+  too_many_open = 2,  // more open spans than slots
+  too_large = 3,      // a record above the largest size
+  shut_down = 4,      // after shutdown()
 };
 inline constexpr std::size_t drop_reasons = 5;
 
@@ -109,10 +108,10 @@ struct alignas(line_bytes) thread_block {
   std::uint64_t limit;              // head may grow to here without a look at `tail`; 0: go the slow way
   std::uint64_t mask;               // ring bytes - 1
   std::uint64_t* ring;
-  open_slot* slots;                 // all slots of the process: a slot's number is its index here
-  std::uint32_t free_slots;         // number + 1 of the first free slot of this block, 0: none; owner's list
-  std::uint32_t index;              // of this block
-  std::uint32_t slow_clock;         // 1: the time-stamp counter is not used
+  open_slot* slots;          // all slots of the process: a slot's number is its index here
+  std::uint32_t free_slots;  // number + 1 of the first free slot of this block, 0: none; owner's list
+  std::uint32_t index;       // of this block
+  std::uint32_t slow_clock;  // 1: the time-stamp counter is not used
 
   // Consumer (the drain).
   alignas(line_bytes) std::atomic<std::uint64_t> tail;  // bytes ever consumed
@@ -124,6 +123,9 @@ struct alignas(line_bytes) thread_block {
   std::uint64_t told[drop_reasons];                               // how many of them loss records have told
   std::atomic<std::uint64_t> first_drop_time;                     // of those not yet told, 0: none
   std::atomic<std::uint64_t> truncated;                           // values that were cut
+  std::uint64_t thread_id;                                        // the operating system's, of the owner
+  char thread_name[64];                                           // terminated
+  std::uint32_t thread_untold;                                    // 1: no record has said yet who writes here now
 
   // This block's share of every counter; written by the owner alone.
   alignas(line_bytes) std::atomic<std::uint64_t> counts[max_counters];

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-
 #include <telltale/core/attribute.hpp>
 #include <telltale/core/clock.hpp>
 #include <telltale/core/context.hpp>
@@ -79,7 +78,8 @@ TELLTALE_EXPORT std::uint64_t* reserve_slow(thread_block* b, std::size_t bytes) 
 
 inline std::uint64_t* reserve(thread_block* b, std::size_t bytes) noexcept {
   const std::uint64_t head = b->head.load(std::memory_order_relaxed);
-  if (head + bytes <= b->limit) [[likely]] return b->ring + (head & b->mask) / 8;
+  if (head + bytes <= b->limit) [[likely]]
+    return b->ring + (head & b->mask) / 8;
   return reserve_slow(b, bytes);
 }
 
@@ -109,7 +109,8 @@ inline void publish(thread_block* b, std::size_t bytes) noexcept {
 inline std::uint64_t next_id(thread_state& t) noexcept {
   constexpr std::uint64_t step = 0x9e3779b97f4a7c15u;
   t.id_state += step;
-  if (t.id_state == 0) [[unlikely]] t.id_state += step;  // zero means "none"
+  if (t.id_state == 0) [[unlikely]]
+    t.id_state += step;  // zero means "none"
   return t.id_state;
 }
 
@@ -141,7 +142,8 @@ TELLTALE_EXPORT void close_slow(open_slot* slot, std::uint64_t end) noexcept;
 
 inline std::uint64_t ticks_of(const thread_block* b) noexcept {
 #if defined(__x86_64__)
-  if (!b->slow_clock) [[likely]] return __rdtsc();
+  if (!b->slow_clock) [[likely]]
+    return __rdtsc();
 #endif
   return slow_ticks();
 }
@@ -161,7 +163,8 @@ inline std::uint64_t ticks_of(const thread_block* b) noexcept {
   b->free_slots = slot->next_free;
 
   context& now = t.current;
-  if (!now.trace) [[unlikely]] begin_trace(t);
+  if (!now.trace) [[unlikely]]
+    begin_trace(t);
   const std::uint64_t id = next_id(t);
   std::uint64_t* w = slot->words;
   put(&w[0], first_word(0, record_kind::span, s.id()));
@@ -212,7 +215,8 @@ inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t byt
 // Stamps the end, writes the record and frees the slot. Any thread may call it. Doesn't touch the current context.
 [[gnu::noinline]] inline void close(open_slot* slot) noexcept {
   thread_block* b = tls.block;
-  if (b == nullptr || slot->block == abandoned_block) [[unlikely]] return close_slow(slot, ticks());
+  if (b == nullptr || slot->block == abandoned_block) [[unlikely]]
+    return close_slow(slot, ticks());
   const std::uint64_t end = ticks_of(b);
   const std::size_t bytes = record_bytes(get(&slot->words[1]) >> 32 & 0xffff);
   if (std::uint64_t* p = reserve(b, bytes)) [[likely]] {
@@ -233,7 +237,8 @@ inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t byt
   }
   const std::size_t bytes = record_bytes(payload_words);
   std::uint64_t* p = reserve(b, bytes);
-  if (p == nullptr) [[unlikely]] return nullptr;
+  if (p == nullptr) [[unlikely]]
+    return nullptr;
   p[0] = first_word(bytes, record_kind::log, s.id());
   p[1] = second_word(t.current.scope.value, payload_words);
   p[2] = ticks_of(b);

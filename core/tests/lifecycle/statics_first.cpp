@@ -1,0 +1,5 @@
+#include "statics.hpp"
+
+namespace {
+const talkative first_one("first");
+}

@@ -1,0 +1,5 @@
+#include "statics.hpp"
+
+namespace {
+const talkative second_one("second");
+}
