@@ -3,6 +3,7 @@
 #include <coroutine>
 #include <deque>
 #include <latch>
+#include <optional>
 #include <telltale/core/coroutine.hpp>
 #include <thread>
 
@@ -75,18 +76,12 @@ class hoppers {
   std::vector<std::thread> threads_;
 };
 
-// Starts a task and waits until it is through, wherever it ends.
+// Counts down when `inner` is through. The frame itself ends a moment later: it may be looked at and destroyed when the
+// threads are gone.
 template <class T>
 task<void> signalling(task<T> inner, std::latch& done) {
   co_await std::move(inner);
   done.count_down();
-}
-void run_to_end(task<void> t) {
-  std::latch done(1);
-  auto outer = signalling(std::move(t), done);
-  outer.start();
-  done.wait();
-  while (!outer.done()) std::this_thread::yield();  // the last lines of the frame
 }
 
 task<int> leaf(hoppers& pool, int n) {
@@ -122,10 +117,15 @@ task<void> root(hoppers& pool) {
 TEST(Coroutines, KeepTheirSpanAcrossThreads) {
   recorded r;
   {
-    hoppers pool(2);
+    std::optional<hoppers> pool(2);
+    std::latch done(1);
+    task<void> all = signalling(root(*pool), done);
     const telltale::context before = telltale::current_context();
-    run_to_end(root(pool));
+    all.start();
     EXPECT_EQ(telltale::current_context(), before);
+    done.wait();
+    pool.reset();
+    EXPECT_TRUE(all.done());
   }
   const auto spans = r.spans();
   ASSERT_EQ(spans.size(), 12u);
@@ -145,7 +145,7 @@ TEST(Coroutines, KeepTheirSpanAcrossThreads) {
 TEST(Coroutines, ManyAtOnceDoNotMixTheirSpans) {
   recorded r;
   {
-    hoppers pool(4);
+    std::optional<hoppers> pool(4);
     std::latch done(50);
     std::vector<task<void>> tasks;
     for (int i = 0; i < 50; ++i) {
@@ -156,13 +156,12 @@ TEST(Coroutines, ManyAtOnceDoNotMixTheirSpans) {
           co_await p.hop();
         }
       };
-      tasks.push_back(signalling(job(pool, i), done));
+      tasks.push_back(signalling(job(*pool, i), done));
     }
     for (auto& t : tasks) t.start();
     done.wait();
-    for (auto& t : tasks) {
-      while (!t.done()) std::this_thread::yield();
-    }
+    pool.reset();
+    for (auto& t : tasks) EXPECT_TRUE(t.done());
   }
   std::size_t steps = 0;
   for (const auto& s : r.spans()) {
