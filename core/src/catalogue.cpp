@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -80,15 +81,18 @@ void pin_library_of(const void* address) noexcept {
   ::dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-// The module was already pinned when another of its sites was hit: one look-up per library, not per site.
+// One look-up per page of call sites, not per site. The loader's lock is taken inside, and a constructor that the
+// loader is running may record: so registry_mutex must not be held meanwhile.
 void pin_once(const void* address) noexcept {
-  static auto& pinned = *new std::vector<std::pair<std::uintptr_t, std::uintptr_t>>{};
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  for (const auto& [from, to] : pinned) {
-    if (at >= from && at < to) return;
+  static auto& pinned = *new std::vector<std::uintptr_t>;
+  const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) & ~std::uintptr_t{4095};
+  {
+    const std::lock_guard lock(registry_mutex);
+    if (std::find(pinned.begin(), pinned.end(), page) != pinned.end()) return;
   }
   pin_library_of(address);
-  pinned.emplace_back(at & ~std::uintptr_t{4095}, (at & ~std::uintptr_t{4095}) + 4096);
+  const std::lock_guard lock(registry_mutex);
+  pinned.push_back(page);
 }
 
 std::uint32_t add_site(memory_map& m, const site_description& d, const attribute_description* attributes,
@@ -116,12 +120,13 @@ std::uint32_t add_site(memory_map& m, const site_description& d, const attribute
 }  // namespace
 
 bool register_site(site& s, const attribute_description* attributes, std::uint32_t count) noexcept {
+  if (site_access::settled(s)) return site_access::is_on(s);
   engine::ensure_configured();
+  pin_once(&s);
   const std::lock_guard lock(registry_mutex);
   if (site_access::settled(s)) return site_access::is_on(s);
   memory_map* m = memory_locked();
   if (m == nullptr) return false;
-  pin_once(&s);
   const std::uint32_t id = add_site(*m, s.description(), attributes, count);
   // With the catalogue full the site works on under number 0, without its name: recorded rather than lost.
   site_access::set_id(s, id);

@@ -69,7 +69,8 @@ clock_sample sample_clocks() noexcept {
   return best;
 }
 
-tick_converter::tick_converter(clock_sample first, double ticks_per_ns) noexcept : first_(first), anchor_(first) {
+tick_converter::tick_converter(clock_sample first, double ticks_per_ns) noexcept
+    : first_(first), anchor_(first), last_(first), rate_(1.0 / ticks_per_ns) {
   pieces_[0] = {first.ticks, first.wall_ns, 1.0 / ticks_per_ns};
 }
 
@@ -95,16 +96,20 @@ void tick_converter::correct(clock_sample now) noexcept {
     ++steps_;
     first_ = anchor_ = now;
   } else {
+    // A wall clock that was moved by less than that must not be taken for a rate: measure anew from here, and let the
+    // lean work it off.
+    const double passed = static_cast<double>(now.ticks - last_.ticks) * rate_;
+    const double moved = static_cast<double>(now.wall_ns - last_.wall_ns) - passed;
+    if (moved > 2e6 + 0.05 * passed || moved < -2e6 - 0.05 * passed) anchor_ = now;
     const auto span_ticks = static_cast<double>(now.ticks - anchor_.ticks);
     const auto span_ns = static_cast<double>(now.wall_ns - anchor_.wall_ns);
-    if (span_ticks > 0 && span_ns > 0) {
-      const double rate = span_ns / span_ticks;
-      double lean = static_cast<double>(error) / settle_ns;
-      lean = lean > 0.01 ? 0.01 : lean < -0.01 ? -0.01 : lean;
-      slope = rate * (1.0 + lean);
-    }
+    if (span_ticks > 0 && span_ns > 0) rate_ = span_ns / span_ticks;
+    double lean = static_cast<double>(error) / settle_ns;
+    lean = lean > 0.01 ? 0.01 : lean < -0.01 ? -0.01 : lean;
+    slope = rate_ * (1.0 + lean);
     if (span_ns > 1e11) anchor_ = now;  // follow a slow drift: the rate of the last minutes
   }
+  last_ = now;
   for (int i = kept - 1; i > 0; --i) pieces_[i] = pieces_[i - 1];
   if (count_ < kept) ++count_;
   pieces_[0] = {now.ticks, stepped ? now.wall_ns : shown, slope};

@@ -51,6 +51,8 @@ class tick_converter {
   int count_ = 1;
   clock_sample first_;   // the beginning: ticks older than every piece lie on the line from here
   clock_sample anchor_;  // the rate is measured from here
+  clock_sample last_;    // the newest sample
+  double rate_;          // nanoseconds per tick, without the lean
   std::uint64_t steps_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // The running library.
 #include "engine.hpp"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -133,14 +134,31 @@ void run(const std::shared_ptr<service>& me, clock_sample started) {
       me->last_flush_complete = complete;
       me->changed.notify_all();
     }
-    if (stop) break;
+    if (stop && me->stop) break;  // start() may have changed its mind
   }
   me->stopped = true;
   me->changed.notify_all();
 }
 
+// Forgets a drain that has stopped. One that hangs in a sink stays the drain: two of them would read the same rings.
+void reap_locked(state& s) {
+  {
+    const std::lock_guard its(s.drain->mutex);
+    if (!s.drain->stopped) return;
+  }
+  s.drain->thread.join();
+  s.drain = nullptr;
+}
+
 void start_drain_locked(state& s) {
-  if (s.drain != nullptr || now_in.load(std::memory_order_relaxed) == phase::shut_down) return;
+  if (now_in.load(std::memory_order_relaxed) == phase::shut_down) return;
+  if (s.drain != nullptr) reap_locked(s);
+  if (s.drain != nullptr) {  // it was told to stop and has not yet: it goes on
+    const std::lock_guard its(s.drain->mutex);
+    s.drain->stop = false;
+    now_in.store(phase::running, std::memory_order_release);
+    return;
+  }
   auto fresh = std::make_shared<service>();
   sigset_t all;
   sigset_t former;
@@ -193,7 +211,7 @@ void after_fork_in_child() {
   counts.written.store(0, std::memory_order_relaxed);
   counts.stale_scopes.store(0, std::memory_order_relaxed);
   counts.truncated.store(0, std::memory_order_relaxed);
-  s.started = sample_clocks();
+  if (s.started.wall_ns != 0) s.started = sample_clocks();
   for (sink_list* list : {&s.configured_sinks, &s.added_sinks}) {
     sink_list of_child;
     for (const auto& sink_ : *list) {
@@ -214,6 +232,11 @@ void prepare_once_locked(state& s, bool monotonic) {
   if (s.started.wall_ns != 0) return;
   choose_clock(monotonic);
   s.started = sample_clocks();
+}
+
+// Before anybody can record, let alone fork amid somebody's first record: the state is made and its locks are watched.
+[[gnu::constructor]] void at_load() {
+  (void)self();
   ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -229,17 +252,16 @@ result<void> configure_locked(state& s, const options& o) {
                  " bytes. Call telltale::start() before the first record, or set TELLTALE_RING."};
   }
   if (o.ring_bytes < 65536 || o.ring_bytes > (std::size_t{1} << 30) || (o.ring_bytes & (o.ring_bytes - 1)) != 0) {
-    return error{"cannot use rings of " + std::to_string(o.ring_bytes) +
+    return error{"TELLTALE_RING: cannot use rings of " + std::to_string(o.ring_bytes) +
                  " bytes: the size is a power of two from 64KiB to 1GiB"};
   }
   if (o.memory_bytes < o.ring_bytes) {
-    return error{"cannot use " + std::to_string(o.memory_bytes) + " bytes of memory for rings of " +
+    return error{"TELLTALE_MEMORY: cannot use " + std::to_string(o.memory_bytes) + " bytes of memory for rings of " +
                  std::to_string(o.ring_bytes) + ": at least one must fit"};
   }
   auto sinks = make_sinks(o.sinks);
-  if (!sinks) return sinks.error();
+  if (!sinks) return error{"TELLTALE_SINKS: " + sinks.error().message};
   prepare_once_locked(s, o.monotonic_clock);
-  s.settings = o;
   policy.store(o.overflow, std::memory_order_relaxed);
   s.configured_sinks = std::move(*sinks);
   publish_sinks_locked(s);
@@ -247,6 +269,7 @@ result<void> configure_locked(state& s, const options& o) {
   s.trace = std::move(*trace);
   {
     const std::lock_guard lock(registry_mutex);
+    s.settings = o;  // under this lock too, because sizes_locked() reads it
     apply_filters_locked(s.log, s.trace);
   }
   s.configured = true;
@@ -330,12 +353,14 @@ void engine::ensure_configured() noexcept {
   // Nobody called start(): there is no caller to give an error to, so it is said once and the default holds.
   options o;
   std::vector<error> errors = read_environment(o);
-  if (auto done = configure_locked(s, o); !done) {
+  for (auto done = configure_locked(s, o); !done; done = configure_locked(s, o)) {
     errors.push_back(done.error());
-    options fallback = options{};
-    fallback.log = o.log;
-    fallback.trace = o.trace;
-    (void)configure_locked(s, fallback);
+    if (done.error().message.starts_with("TELLTALE_SINKS")) {
+      o.sinks = options{}.sinks;
+    } else {
+      o.ring_bytes = options{}.ring_bytes;
+      o.memory_bytes = options{}.memory_bytes;
+    }
   }
   for (const error& e : errors) std::fprintf(stderr, "telltale: %s (the default holds)\n", e.message.c_str());
 }
@@ -364,10 +389,11 @@ namespace {
 [[gnu::destructor]] void at_exit() {
   if (!configured.load(std::memory_order_acquire) || is_drain_thread) return;
   const shutdown_report r = shutdown(self().settings.exit_timeout);
-  if (!r.complete) {
-    std::fprintf(stderr, "telltale: exit did not wait any longer for a sink; %llu records were not written\n",
-                 static_cast<unsigned long long>(r.undelivered));
-  }
+  if (r.complete) return;
+  pollfd writable{2, POLLOUT, 0};  // stderr may be the very pipe that nobody reads
+  if (::poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return;
+  std::fprintf(stderr, "telltale: exit did not wait any longer for a sink; %llu records were not written\n",
+               static_cast<unsigned long long>(r.undelivered));
 }
 
 // Records that nobody will read any more.
@@ -487,23 +513,19 @@ bool flush(std::chrono::milliseconds timeout) {
 shutdown_report shutdown(std::chrono::milliseconds timeout) {
   if (detail::is_drain_thread) return {};
   const auto deadline = detail::steady::now() + timeout;
-  detail::now_in.store(detail::phase::shut_down);
-  const std::shared_ptr<detail::service> drain = running_drain();
+  auto& s = self();
+  std::shared_ptr<detail::service> drain;
+  {
+    const std::lock_guard lock(s.mutex);
+    detail::now_in.store(detail::phase::shut_down);
+    drain = s.drain;
+  }
   if (drain == nullptr) return {true, 0};
   shutdown_report report;
   report.complete = detail::ask(*drain, deadline, true);
   {
-    auto& s = self();
     const std::lock_guard lock(s.mutex);
-    if (s.drain == drain) {  // the first of several callers
-      const std::lock_guard its(drain->mutex);
-      if (drain->stopped) {
-        drain->thread.join();
-      } else {
-        drain->thread.detach();  // it hangs in a sink; it keeps what it needs alive
-      }
-      s.drain = nullptr;
-    }
+    if (s.drain == drain) detail::reap_locked(s);
   }
   report.undelivered = detail::left_in_rings();
   report.complete = report.complete && report.undelivered == 0;

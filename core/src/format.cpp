@@ -79,19 +79,22 @@ void time_writer::put(buffer& w, std::int64_t ns) noexcept {
     text_[19] = '.';
   }
   std::memcpy(w.here(), text_, 20);
-  const std::int64_t rest = ns - second * 1'000'000'000;
+  // Unsigned: the second of the smallest number begins before it.
+  const auto rest =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(ns) - static_cast<std::uint64_t>(second) * 1'000'000'000u);
   put_digits(w.here() + 20, digits_ == 3 ? rest / 1'000'000 : rest / 1'000, digits_);
   w.here()[20 + digits_] = 'Z';
   w.moved_to(w.here() + 21 + digits_);
 }
 
 void put_milliseconds(buffer& w, std::int64_t ns) noexcept {
+  auto size = static_cast<std::uint64_t>(ns);
   if (ns < 0) {
     w.put('-');
-    ns = -ns;
+    size = 0 - size;  // also right for the smallest number, which has no positive twin
   }
-  w.number(ns / 1'000'000);
-  std::int64_t rest = ns % 1'000'000;
+  w.number(size / 1'000'000);
+  auto rest = static_cast<std::int64_t>(size % 1'000'000);
   if (rest == 0) return;
   int digits = 6;
   while (rest % 10 == 0) {

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t chunk_bytes = 256 * 1024;
 
 // Fields of a line that an inherited attribute must not repeat.
-constexpr std::array<std::string_view, 16> own_fields = {
-    "ts",     "level", "target", "span",        "message", "trace_id",   "span_id", "parent_id",
-    "thread", "event", "status", "duration_ms", "links",   "attributes", "events",  "kind"};
+constexpr std::array<std::string_view, 17> own_fields = {
+    "ts",    "level",  "target",      "span",  "message",    "trace_id", "span_id", "parent_id", "thread",
+    "event", "status", "duration_ms", "links", "attributes", "events",   "kind",    "incomplete"};
 
 bool is_own_field(std::string_view key) noexcept {
   return std::find(own_fields.begin(), own_fields.end(), key) != own_fields.end();
@@ -161,7 +161,7 @@ class json_sink final : public sink {
       const bool is_static = i < cache.keys.size() && list[i].key_number == s.attributes[i].key_number;
       w.append(is_static ? std::string_view{cache.keys[i]} : key(list[i]));
       append_json_value(w, list[i]);
-      if (list[i].cut) mark_cut(w, list[i]);
+      mark_cut(w, list[i], list);
       comma = ",";
     }
     if (extra != nullptr) {
@@ -177,10 +177,13 @@ class json_sink final : public sink {
     w.append("}");
   }
 
-  // A string that was cut says so beside it.
-  static void mark_cut(buffer& w, const attribute_view& a) {
+  // A string that was cut says so beside it, unless somebody has that name already.
+  static void mark_cut(buffer& w, const attribute_view& a, std::span<const attribute_view> list) {
+    if (!a.cut) return;
+    const std::string name = std::string(a.key) + ".cut";
+    if (std::any_of(list.begin(), list.end(), [&](const attribute_view& other) { return other.key == name; })) return;
     w.append(",");
-    append_json_string(w, std::string(a.key) + ".cut");
+    append_json_string(w, name);
     w.append(":true");
   }
 
@@ -191,6 +194,7 @@ class json_sink final : public sink {
       w.append(comma);
       w.append(key(a));
       append_json_value(w, a);
+      mark_cut(w, a, list);
       comma = ",";
     }
     w.append("}");
@@ -297,6 +301,7 @@ class json_sink final : public sink {
     c = {};
     c.id = s.id;
     std::vector<std::string_view> seen;
+    std::vector<std::string_view> cut;
     buffer w;
     for (const scope_info* at = &s; at != nullptr; at = at->parent.get()) {
       for (const attribute_view& a : at->attributes) {
@@ -308,8 +313,13 @@ class json_sink final : public sink {
           w.append(",");
           w.append(key(a));
           append_json_value(w, a);
+          if (a.cut) cut.push_back(a.key);
         }
       }
+    }
+    for (const std::string_view k : cut) {
+      const std::string name = std::string(k) + ".cut";
+      if (std::find(seen.begin(), seen.end(), name) == seen.end()) w.append("," + quoted(name) + ":true");
     }
     c.fields = w.view();
     c.keeps = s.shared_from_this();

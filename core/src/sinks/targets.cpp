@@ -18,20 +18,33 @@ std::string why(int error_number) {
   return std::strerror(error_number);
 }  // NOLINT(concurrency-mt-unsafe): glibc's is
 
+// How far a write came: bytes, and the error that stopped it (0: none).
+struct progress {
+  std::size_t bytes = 0;
+  int failed = 0;
+};
+
 // Writes all of it, waiting where the descriptor is non-blocking and full.
-int write_all(int fd, std::string_view bytes) noexcept {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+progress write_all(int fd, std::string_view bytes) noexcept {
+  progress done;
+  while (done.bytes != bytes.size()) {
+    const ssize_t n = ::write(fd, bytes.data() + done.bytes, bytes.size() - done.bytes);
     if (n >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(n));
+      done.bytes += static_cast<std::size_t>(n);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       pollfd p{fd, POLLOUT, 0};
       ::poll(&p, 1, 1000);
     } else if (errno != EINTR) {
-      return errno;
+      done.failed = errno;
+      break;
     }
   }
-  return 0;
+  return done;
+}
+
+// Whether a write stopped inside a line (the disk is full): the next one then begins with a line feed of its own.
+bool ends_in_line(std::string_view lines, progress done) noexcept {
+  return done.bytes != 0 && lines[done.bytes - 1] != '\n';
 }
 
 int open_for_append(const std::string& path) noexcept {
@@ -54,7 +67,12 @@ class descriptor final : public line_target {
   descriptor& operator=(const descriptor&) = delete;
 
   result<void> write(std::string_view lines) override {
-    const int failed = write_all(fd_, lines);
+    int failed = in_line_ ? write_all(fd_, "\n").failed : 0;
+    if (failed == 0) {
+      const progress done = write_all(fd_, lines);
+      failed = done.failed;
+      in_line_ = ends_in_line(lines, done);
+    }
     if (failed == 0) return {};
     return error{"cannot write to " + name_ + ": " + why(failed) + ". Records for it are dropped and counted."};
   }
@@ -68,6 +86,7 @@ class descriptor final : public line_target {
   int fd_;
   std::string name_;
   bool owned_;
+  bool in_line_ = false;
 };
 
 class rolling final : public line_target {
@@ -87,8 +106,13 @@ class rolling final : public line_target {
         if (auto rolled = roll(); !rolled) return rolled;
         continue;
       }
-      if (const int failed = write_all(fd_, now); failed != 0) {
-        return error{"cannot write to \"" + path_ + "\": " + why(failed) + ". Records for it are dropped and counted."};
+      if (in_line_) size_ += write_all(fd_, "\n").bytes;
+      const progress done = write_all(fd_, now);
+      in_line_ = ends_in_line(now, done);
+      if (done.failed != 0) {
+        size_ += done.bytes;
+        return error{"cannot write to \"" + path_ + "\": " + why(done.failed) +
+                     ". Records for it are dropped and counted."};
       }
       size_ += now.size();
       lines.remove_prefix(now.size());
@@ -145,6 +169,7 @@ class rolling final : public line_target {
   int fd_;
   std::uint64_t size_ = 0;
   std::time_t born_ = 0;
+  bool in_line_ = false;
 };
 
 }  // namespace

@@ -26,6 +26,20 @@ std::string_view colour_of(level l) noexcept {
   }
 }
 
+// Whether a message has the field {key}; `{{` and `}}` are braces.
+bool names_field(std::string_view message, std::string_view key) noexcept {
+  for (std::size_t i = 0; i + 1 < message.size(); ++i) {
+    if (message[i] != '{') continue;
+    const std::string_view rest = message.substr(i + 1);
+    if (rest.front() == '{') {
+      ++i;
+    } else if (rest.starts_with(key) && rest.substr(key.size()).starts_with('}')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 class text_sink final : public sink {
  public:
   text_sink(std::unique_ptr<output> out, text_options o) : out_(std::move(out)), o_(o) {}
@@ -149,7 +163,7 @@ class text_sink final : public sink {
   void list(std::span<const attribute_view> attributes, std::string_view message, std::string_view separator) {
     bool first = true;
     for (const attribute_view& a : attributes) {
-      if (!message.empty() && message.find("{" + std::string(a.key) + "}") != std::string_view::npos) continue;
+      if (names_field(message, a.key)) continue;
       if (!first) lines_ += separator;
       first = false;
       append_safe_text(lines_, a.key);

@@ -50,7 +50,7 @@ TEST(Endings, ExitInsideSpansWritesTheLinesUnderThem) {
 }
 
 TEST(Endings, ExitRightAfterTheLastRecordLosesNoneOfThem) {
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const recorded_child c("returns");
     ASSERT_EQ(c.end.code, 0) << c.end;
     ASSERT_EQ(c.lines.size(), 1001u) << "run " << i;
@@ -119,7 +119,7 @@ TEST(Endings, StaticObjectsRecordInBothLinkOrders) {
 }
 
 TEST(Endings, DetachedThreadsMayRecordThroughExit) {
-  for (int i = 0; i < 15; ++i) {
+  for (int i = 0; i < 6; ++i) {
     const temporary_directory dir;
     const ended e = run(child, {"detached_threads"},
                         {{"TELLTALE_SINKS", "json:" + (dir / "out.jsonl")}, {"TELLTALE_EXIT_TIMEOUT", "5s"}});

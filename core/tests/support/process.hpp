@@ -97,6 +97,7 @@ inline std::vector<std::string> child_environment(const environment& extra) {
   for (char** e = environ; *e != nullptr; ++e) {
     const std::string_view v{*e};
     if (v.starts_with("TELLTALE_") || v.starts_with("RUST_LOG=")) continue;
+    if (extra.contains(std::string(v.substr(0, v.find('='))))) continue;
     all.emplace_back(v);
   }
   for (const auto& [name, value] : extra) all.push_back(name + "=" + value);
