@@ -16,6 +16,10 @@ output::output(std::shared_ptr<line_target> target, overflow_policy policy, std:
   state_->target = std::move(target);
   state_->policy = policy;
   state_->max_pending = max_pending;
+}
+
+// With the first lines, not before: the child of a fork that only executes another program gets no thread.
+void output::start() {
   // The program's signals are the program's business.
   sigset_t all;
   sigset_t former;
@@ -27,6 +31,7 @@ output::output(std::shared_ptr<line_target> target, overflow_policy policy, std:
 }
 
 output::~output() {
+  if (!thread_.joinable()) return;
   bool finished = false;
   {
     std::unique_lock lock(state_->mutex);
@@ -43,6 +48,7 @@ output::~output() {
 
 void output::submit(buffer& lines, std::uint64_t records) {
   if (lines.empty()) return;
+  if (!thread_.joinable()) start();
   const std::size_t bytes = lines.size();
   std::unique_lock lock(state_->mutex);
   if (state_->policy == overflow_policy::block) {

@@ -84,6 +84,7 @@ class output {
     bool stop = false;
     bool stopped = false;
   };
+  void start();
   static void run(const std::shared_ptr<state>& s);
 
   std::shared_ptr<state> state_;

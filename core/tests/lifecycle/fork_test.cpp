@@ -6,15 +6,10 @@ using namespace telltale::testing;
 
 namespace {
 
-const std::string child = std::string(PROGRAMS) + "core_child";
+const std::string child = std::string(PROGRAMS) + "core_fork_child";
 
 class Fork : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (under_thread_sanitizer) {
-      GTEST_SKIP() << "the thread sanitizer does not support threads in the child of a program that had several";
-    }
-  }
   ended run_scenario(const std::string& scenario) {
     return run(child, {scenario},
                {{"TELLTALE_SINKS", "json:" + file + "?overflow=block"}, {"TELLTALE_OVERFLOW", "block"}});
