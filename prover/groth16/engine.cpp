@@ -167,7 +167,7 @@ telltale::result<proving_key> read_key(const format::byte_source& source, key_ch
   return format::with_curve(header->curve, [&](auto c) -> telltale::result<proving_key> {
     auto z = format::read_zkey<decltype(c)>(source, checks, pool);
     if (!z) return z.error();
-    return proving_key(std::make_shared<const proving_key::state>(std::move(*z), pool));
+    return proving_key(std::make_shared<const proving_key::state>(std::move(*z), choose_code_path(), pool));
   });
 }
 

@@ -5,8 +5,8 @@
 
 #include "prover/format/zkey.hpp"
 #include "prover/groth16/verify.hpp"
-#include "prover/msm/msm.hpp"
-#include "prover/ntt/domain.hpp"
+#include "prover/msm/resident_points.hpp"
+#include "prover/ntt/quotient.hpp"
 
 namespace prover::groth16 {
 
@@ -16,20 +16,20 @@ struct key {
   using g2 = typename Curve::g2;
 
   // Takes the points over, so that no second copy of a large key exists.
-  key(format::zkey<Curve> z, thread_pool& pool);
+  key(format::zkey<Curve> z, code_path path, thread_pool& pool);
 
   format::zkey_header header;
   affine<g1> alpha1, beta1, delta1;
   affine<g2> beta2, delta2;
-  msm::point_set<g1> a;
-  msm::point_set<g1> b1;
-  msm::point_set<g2> b2;
-  msm::point_set<g1> c;
-  msm::point_set<g1> h;
+  msm::resident_points<g1> a;
+  msm::resident_points<g1> b1;
+  msm::resident_points<g2> b2;
+  msm::resident_points<g1> c;
+  msm::resident_points<g1> h;
   format::sparse_rows a_rows;
   format::sparse_rows b_rows;
   std::vector<typename Curve::fr> values;
-  std::shared_ptr<const ntt::domain<Curve>> domain;
+  ntt::quotient<Curve> quotient;
   std::shared_ptr<const verifier<Curve>> check;
 
   std::size_t bytes() const noexcept;

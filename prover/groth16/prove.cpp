@@ -1,7 +1,6 @@
 // The phases of a proof. Each is a span of its own, so that their times sum to the whole.
 #include "prover/groth16/prove.hpp"
 
-#include <array>
 #include <telltale/core/telltale.hpp>
 
 TELLTALE_MODULE("prover::groth16");
@@ -9,13 +8,6 @@ TELLTALE_MODULE("prover::groth16");
 namespace prover::groth16 {
 
 using namespace telltale::literals;
-
-// The polynomials of the quotient, as the trace names them.
-enum class operand : std::uint8_t { a, b, c };
-constexpr std::string_view telltale_name(operand o) noexcept {
-  constexpr std::array<std::string_view, 3> names{"a", "b", "c"};
-  return names[static_cast<std::size_t>(o)];
-}
 
 namespace {
 
@@ -44,62 +36,18 @@ void evaluate_rows(const format::sparse_rows& rows, const std::vector<typename C
 }
 
 template <class Curve>
-void multiply_rows(const polynomial<Curve>& a, const polynomial<Curve>& b, polynomial<Curve>& into, thread_pool& pool) {
-  pool.for_ranges(into.size(), 4096, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) into[i] = a[i] * b[i];
-  });
-}
-
-// The scalars of the H points, as plain integers.
-template <class Curve>
-void quotient(const polynomial<Curve>& a, const polynomial<Curve>& b, const polynomial<Curve>& c,
-              secret_vector<integer<4>>& into, thread_pool& pool) {
-  pool.for_ranges(into.size(), 4096, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) into[i] = (a[i] * b[i] - c[i]).to_integer();
-  });
-}
-
-// Values on the n-th roots of unity become values on the odd 2n-th roots.
-template <class Curve>
-void move_to_odd_roots(const ntt::domain<Curve>& domain, operand name, polynomial<Curve>& p, thread_pool& pool) {
-  {
-    TELLTALE_SPAN("intt", "polynomial"_a = name, "size"_a = p.size());
-    domain.interpolate(p, pool);
-  }
-  {
-    TELLTALE_SPAN("coset_shift", "polynomial"_a = name, "size"_a = p.size());
-    domain.shift(p, pool);
-  }
-  TELLTALE_SPAN("ntt", "polynomial"_a = name, "size"_a = p.size());
-  domain.evaluate(p, pool);
-}
-
-template <class Curve>
 secret_vector<integer<4>> h_scalars(const key<Curve>& k, scalars witness, thread_pool& pool) {
-  const std::size_t n = k.domain->size();
+  const std::size_t n = k.quotient.size();
   polynomial<Curve> a;
   polynomial<Curve> b;
-  polynomial<Curve> c;
   {
     TELLTALE_SPAN("evaluate_rows", "rows"_a = n, "coefficients"_a = k.a_rows.entries.size() + k.b_rows.entries.size());
     a.resize(n);
     b.resize(n);
-    c.resize(n);
     evaluate_rows<Curve>(k.a_rows, k.values, witness, a, pool);
     evaluate_rows<Curve>(k.b_rows, k.values, witness, b, pool);
-    multiply_rows<Curve>(a, b, c, pool);
   }
-  move_to_odd_roots<Curve>(*k.domain, operand::a, a, pool);
-  move_to_odd_roots<Curve>(*k.domain, operand::b, b, pool);
-  move_to_odd_roots<Curve>(*k.domain, operand::c, c, pool);
-  TELLTALE_SPAN("quotient", "size"_a = n);
-  secret_vector<integer<4>> h(n);
-  quotient<Curve>(a, b, c, h, pool);
-  // The operands are wiped here, inside the span: it is part of the phase's work.
-  a = {};
-  b = {};
-  c = {};
-  return h;
+  return k.quotient.scalars(std::move(a), std::move(b), pool);
 }
 
 // The five sums of a proof.
@@ -147,25 +95,25 @@ telltale::result<proof_points<Curve>> prove(const key<Curve>& k, const format::w
   sums<Curve> s;
   {
     auto h = h_scalars(k, w, pool);
-    TELLTALE_SPAN("msm_h", "points"_a = k.h.points().size());
-    s.h = msm::multiply_sum(k.h, scalars(h), pool).sum;
+    TELLTALE_SPAN("msm_h", "points"_a = k.h.size());
+    s.h = k.h.sum(scalars(h), pool);
     h = {};
   }
   {
-    TELLTALE_SPAN("msm_a", "points"_a = k.a.points().size());
-    s.a = msm::multiply_sum(k.a, w, pool).sum;
+    TELLTALE_SPAN("msm_a", "points"_a = k.a.size());
+    s.a = k.a.sum(w, pool);
   }
   {
-    TELLTALE_SPAN("msm_b1", "points"_a = k.b1.points().size());
-    s.b1 = msm::multiply_sum(k.b1, w, pool).sum;
+    TELLTALE_SPAN("msm_b1", "points"_a = k.b1.size());
+    s.b1 = k.b1.sum(w, pool);
   }
   {
-    TELLTALE_SPAN("msm_b2", "points"_a = k.b2.points().size());
-    s.b2 = msm::multiply_sum(k.b2, w, pool).sum;
+    TELLTALE_SPAN("msm_b2", "points"_a = k.b2.size());
+    s.b2 = k.b2.sum(w, pool);
   }
   {
-    TELLTALE_SPAN("msm_c", "points"_a = k.c.points().size());
-    s.c = msm::multiply_sum(k.c, w.subspan(std::size_t{k.header.publics} + 1), pool).sum;
+    TELLTALE_SPAN("msm_c", "points"_a = k.c.size());
+    s.c = k.c.sum(w.subspan(std::size_t{k.header.publics} + 1), pool);
   }
 
   proof_points<Curve> proof;
