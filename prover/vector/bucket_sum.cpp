@@ -26,7 +26,6 @@ void bucket_sum::run(const recoded_scalars& scalars, unsigned first, unsigned co
   for (unsigned w = first; w < first + count; ++w) most_buckets += std::min(half, scalars.count(w));
   reserve_pool(chunk_slots_ + most_buckets);
 
-  infinities_ = false;
   buckets_.clear();
   copies_.clear();
   begin_chunk(0);
@@ -224,10 +223,7 @@ void bucket_sum::add(secret_vector<addition>& additions, operands from) {
                            std::min(batch_, additions.size() - done),
                            from == operands::bases ? signs::in_bit_31 : signs::none,
                            workspace_.data()};
-    const bool any = infinities_ && from == operands::pool;
-    added result = any ? kernels_.add_any(job) : kernels_.add(job);
-    if (result == added::not_at_all) result = kernels_.add_any(job);
-    infinities_ = infinities_ || result == added::with_infinities;
+    kernels_.add(job);
   }
   additions.clear();
 }

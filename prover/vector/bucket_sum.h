@@ -57,7 +57,6 @@ class bucket_sum {
   buffer<std::uint64_t> workspace_, pool_;
   std::size_t pool_records_ = 0;
   std::size_t chunk_used_ = 0, additions_used_ = 0;  // slots [0, chunk_slots) are the chunk's, the buckets follow
-  bool infinities_ = false;                          // the pool may hold points at infinity
 };
 
 }  // namespace prover::vector

@@ -15,12 +15,6 @@ inline constexpr std::uint32_t kAbsent = 0xffffffff;
 
 enum class signs : bool { none, in_bit_31 };
 
-enum class added {
-  plainly,          // all sums are written, none is the point at infinity
-  with_infinities,  // all sums are written, some are infinity: hand later jobs on these records to add_any
-  not_at_all        // some operands were equal or opposite: nothing is written; call add_any
-};
-
 struct addition_job {
   const std::uint64_t* source;  // records left and right refer to
   std::uint64_t* target;        // records out refers to; may be source, as long as no other addition reads out
@@ -40,8 +34,8 @@ struct group_kernels {
   void (*import_points)(const std::uint64_t* outside, std::size_t count, std::uint64_t* records);
   // records[out] = left, with the sign in bit 31, for `count` additions; y of a negated point is at most 2 p.
   void (*copy)(const std::uint64_t* source, std::uint64_t* target, const addition* copies, std::size_t count);
-  added (*add)(const addition_job&);      // for operands that are neither equal, opposite nor infinity
-  added (*add_any)(const addition_job&);  // for any operands; about half again as long; never not_at_all
+  // Any operands: equal, opposite and infinite ones too (of the bases, finite ones).
+  void (*add)(const addition_job&);
   // The sum over windows w and bits j of 2^(width w + j) records[slots[w * width + j]], an absent slot being zero;
   // to the outside form.
   void (*combine)(const std::uint64_t* records, const std::uint32_t* slots, std::size_t windows, std::size_t width,

@@ -13,8 +13,7 @@ constexpr group_kernels make_table() {
   return {records<F>::words,       records<F>::outside_words,
           F::vector::lanes,        affine_addition<F>::workspace_words,
           import_points<F>,        copy_points<F>,
-          affine_addition<F>::add, affine_addition<F>::add_any,
-          combination<F>::run};
+          affine_addition<F>::add, combination<F>::run};
 }
 
 template <class V>
