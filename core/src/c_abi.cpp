@@ -134,11 +134,11 @@ std::size_t payload_of(const telltale_attribute* attributes, std::size_t count) 
   return words;
 }
 
-// A handle is the slot and the generation that was open in it; where they no longer agree, the span has ended. A scope
-// whose span is switched off has no slot, only its number in `generation`.
+// A handle is the slot and the id of the span that was open in it; where they no longer agree, the span has ended. A
+// scope whose span is switched off has no slot, only its number in `generation`.
 open_slot* slot_of(telltale_span s) noexcept {
   auto* slot = reinterpret_cast<open_slot*>(s.handle);
-  if (slot == nullptr || slot->generation.load(std::memory_order_relaxed) != s.generation) return nullptr;
+  if (slot == nullptr || get(&slot->words[2]) == 0 || id_in(slot) != s.generation) return nullptr;
   return slot;
 }
 
@@ -219,12 +219,13 @@ telltale_span telltale_span_begin(telltale_site* where, const telltale_attribute
   if (s->maybe_on()) {
     const std::size_t words = is_scope ? 0 : payload_of(attributes, count);
     const bool fits = words <= slot_payload_words;
-    if (open_slot* slot = open(*s, fits ? words : 0)) {
+    const opening o = open(*s, fits ? words : 0);
+    if (open_slot* slot = o.slot) {
       if (node.id != 0) put(&slot->words[0], get(&slot->words[0]) | owns_scope_bit);
       if (fits && !is_scope) put_all(slot->words + header_words, attributes, count, words);
-      opened(slot);
+      opened(o);
       if (!fits) set_all(slot, attributes, count);
-      out = {reinterpret_cast<std::uint64_t>(slot), slot->generation.load(std::memory_order_relaxed)};
+      out = {reinterpret_cast<std::uint64_t>(slot), id_in(slot)};
     }
   }
   tls.current = former;

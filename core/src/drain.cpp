@@ -304,13 +304,16 @@ void drain::announce_open(const sink_list& sinks) {
   const std::uint32_t slots = m->header->slots.load(std::memory_order_acquire);
   bool any = false;
   for (std::uint32_t i = 0; i < slots; ++i) {
-    const open_slot& slot = m->slots[i];
-    const std::uint64_t generation = slot.generation.load(std::memory_order_acquire);
-    if ((generation & 1) == 0) continue;
+    open_slot& slot = m->slots[i];
+    const std::uint64_t since = std::atomic_ref<std::uint64_t>(slot.words[2]).load(std::memory_order_acquire);
+    if (since == 0) continue;
     std::uint64_t w[slot_words];
     for (std::size_t k = 0; k < header_words + slot_payload_words; ++k) w[k] = get(&slot.words[k]);
-    // Unchanged meanwhile? (An acquire read-modify-write orders the reads above before it.)
-    if (const_cast<open_slot&>(slot).generation.fetch_add(0, std::memory_order_acq_rel) != generation) continue;
+    // Still the same span? (A read-modify-write that changes nothing orders the reads above before it.)
+    if (std::atomic_ref<std::uint64_t>(slot.words[6]).fetch_add(0, std::memory_order_acq_rel) != w[6] ||
+        get(&slot.words[2]) != since) {
+      continue;
+    }
     const record_header h = header_of(w);
     const std::int64_t begin = ns(h.time);
     if (now_ns - begin < 1'000'000'000 || !announced_.insert(h.span).second) continue;
@@ -347,7 +350,7 @@ void drain::purge_parts() {
   std::unordered_set<std::uint64_t> open;
   const std::uint32_t slots = m->header->slots.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < slots; ++i) {
-    if ((m->slots[i].generation.load(std::memory_order_acquire) & 1) != 0) open.insert(get(&m->slots[i].words[6]));
+    if (get(&m->slots[i].words[2]) != 0) open.insert(get(&m->slots[i].words[6]));
   }
   std::erase_if(parts_, [&](const auto& p) { return p.second.pass + 2 < pass_ && !open.contains(p.first); });
   std::erase_if(announced_, [&](std::uint64_t id) { return !open.contains(id); });

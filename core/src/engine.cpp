@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <telltale/core/detail/write.hpp>
 #include <thread>
 
 #include "catalogue.hpp"
@@ -560,8 +561,7 @@ statistics stats() {
   out.lost_scopes = m->header->lost_scopes.load(std::memory_order_relaxed);
   if (detail::now_in.load() == detail::phase::shut_down) at(drop_reason::shut_down) += detail::left_in_rings();
   const std::uint32_t slots = m->header->slots.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < slots; ++i)
-    out.open_spans += m->slots[i].generation.load(std::memory_order_relaxed) & 1;
+  for (std::uint32_t i = 0; i < slots; ++i) out.open_spans += detail::get(&m->slots[i].words[2]) != 0 ? 1u : 0u;
   return out;
 }
 

@@ -110,7 +110,6 @@ thread_block* take_block(memory_map& m) noexcept {
   b.ring = std::launder(reinterpret_cast<std::uint64_t*>(ring));
   b.mask = h.ring_bytes - 1;
   b.limit = h.ring_bytes;
-  b.slots = m.slots;
   b.index = n;
   b.slow_clock = clock_is_slow;
   h.blocks.store(n + 1, std::memory_order_release);
@@ -170,7 +169,7 @@ void reset_after_fork() noexcept {
   // Spans that are open are the parent's to finish. Where their objects end in the child too, nothing is recorded.
   const std::uint32_t slots = h.slots.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < slots; ++i) {
-    if ((m->slots[i].generation.load(std::memory_order_relaxed) & 1) != 0) m->slots[i].block = abandoned_block;
+    if (get(&m->slots[i].words[2]) != 0) m->slots[i].block = abandoned_block;
   }
   free_block_count = 0;
   exhausted.store(false, std::memory_order_relaxed);
@@ -180,6 +179,9 @@ void reset_after_fork() noexcept {
     b.head.store(0, std::memory_order_relaxed);
     b.tail.store(0, std::memory_order_relaxed);
     b.limit = h.ring_bytes;
+    b.top = b.top_end = nullptr;  // its next span takes a new chunk: this one holds what was open
+    b.free_slots = 0;
+    b.returned_slots.store(0, std::memory_order_relaxed);
     for (std::size_t r = 0; r < drop_reasons; ++r) {
       b.dropped[r].store(0, std::memory_order_relaxed);
       b.told[r] = 0;

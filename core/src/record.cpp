@@ -197,48 +197,63 @@ thread_block* block_or_count() noexcept {
   return b;
 }
 
-// First those that other threads gave back, else a new chunk.
-bool refill_slots(thread_block* b) noexcept {
-  std::uint32_t list = b->returned_slots.exchange(0, std::memory_order_acquire);
-  if (list == 0) {
-    memory_header& h = *memory()->header;
-    std::uint32_t first = h.slots.load(std::memory_order_relaxed);
-    do {
-      if (first + slots_per_chunk > max_slots) {
-        count_drop(b, drop_reason::too_many_open);
-        return false;
-      }
-    } while (!h.slots.compare_exchange_weak(first, first + slots_per_chunk, std::memory_order_release,
-                                            std::memory_order_relaxed));
-    for (std::uint32_t i = first; i < first + slots_per_chunk; ++i) {
-      b->slots[i].block = b->index;
-      b->slots[i].next_free = i + 1 < first + slots_per_chunk ? i + 2 : 0;
-    }
-    list = first + 1;
+// First what ended out of order or on other threads; else a new chunk, whose first slot is never used: so a slot lies
+// directly below the top only if it is of the same chunk.
+open_slot* take_slot_slow(thread_block* b) noexcept {
+  memory_map& m = *memory();
+  if (b->free_slots == 0) b->free_slots = b->returned_slots.exchange(0, std::memory_order_acquire);
+  if (b->free_slots != 0) {
+    open_slot* slot = m.slots + (b->free_slots - 1);
+    b->free_slots = slot->next_free;
+    return slot;
   }
-  b->free_slots = list;
+  std::atomic<std::uint32_t>& used = m.header->slots;
+  std::uint32_t first = used.load(std::memory_order_relaxed);
+  do {
+    if (first + slots_per_chunk > max_slots) {
+      count_drop(b, drop_reason::too_many_open);
+      return nullptr;
+    }
+  } while (!used.compare_exchange_weak(first, first + slots_per_chunk, std::memory_order_release,
+                                       std::memory_order_relaxed));
+  for (std::uint32_t i = first; i < first + slots_per_chunk; ++i) m.slots[i].block = b->index;
+  b->top = m.slots + first + 2;
+  b->top_end = m.slots + first + slots_per_chunk;
+  return m.slots + first + 1;
+}
+
+bool begin_trace(thread_state& t) noexcept {
+  if (t.current.trace) return false;  // an empty position in somebody's trace
+  t.current.trace = {next_id(t), next_id(t)};
   return true;
 }
 
-void begin_trace(thread_state& t) noexcept {
-  t.current.trace = {next_id(t), next_id(t)};
-  t.current.span = {};
-}
+namespace {
 
-void return_slot(open_slot* slot) noexcept {
+// Frees a slot that is not the last one its block gave out.
+void free_slot(open_slot* slot, thread_block* mine) noexcept {
+  put(&slot->words[2], 0);
   if (slot->block == abandoned_block) return;
   memory_map& m = *memory();
   const auto number = static_cast<std::uint32_t>(slot - m.slots) + 1;
+  if (mine != nullptr && slot->block == mine->index) {
+    slot->next_free = mine->free_slots;
+    mine->free_slots = number;
+    return;
+  }
   std::atomic<std::uint32_t>& stack = m.blocks[slot->block].returned_slots;
   std::uint32_t next = stack.load(std::memory_order_relaxed);
   do slot->next_free = next;
   while (!stack.compare_exchange_weak(next, number, std::memory_order_release, std::memory_order_relaxed));
 }
 
-void close_slow(open_slot* slot, std::uint64_t end) noexcept {
+}  // namespace
+
+void close_slow(open_slot* slot) noexcept {
+  const std::uint64_t end = ticks();
   thread_block* b = nullptr;
   if (slot->block != abandoned_block && (b = block_or_count()) != nullptr) {
-    const std::size_t bytes = record_bytes(slot_payload(*slot));
+    const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
     if (std::uint64_t* p = reserve(b, bytes)) {
       copy_record(p, slot, bytes, end);
       publish(b, bytes);
@@ -251,12 +266,23 @@ void static_attributes_follow(open_slot* slot) noexcept {
   put(&slot->words[1], get(&slot->words[1]) | std::uint64_t{flag_no_static_attributes} << 48);
 }
 
+namespace {
+
+// The payload has grown to `words`.
+void lengthen(open_slot* slot, std::size_t words) noexcept {
+  put(&slot->words[0], (get(&slot->words[0]) & ~std::uint64_t{0xff}) | record_bytes(words) / line_bytes);
+  const std::uint64_t second = get(&slot->words[1]);
+  put(&slot->words[1], (second & ~(std::uint64_t{0xffff} << 32)) | std::uint64_t{words} << 32);
+}
+
+}  // namespace
+
 void set_late(open_slot* slot, std::uint32_t key, attribute_type type, std::uint64_t bits) noexcept {
   const std::size_t used = slot_payload(*slot);
   if (used + 2 <= slot_payload_words) {
     put(&slot->words[header_words + used], late_key(key, type));
     put(&slot->words[header_words + used + 1], bits);
-    put(&slot->words[1], get(&slot->words[1]) + (std::uint64_t{2} << 32));
+    lengthen(slot, used + 2);
     return;
   }
   std::uint64_t* p = begin_part(slot, record_kind::attributes, 0, 2);
@@ -272,7 +298,7 @@ void set_late(open_slot* slot, std::uint32_t key, std::string_view value) noexce
   if (used + words <= slot_payload_words) {
     put(&slot->words[header_words + used], late_key(key, attribute_type::string));
     put_string(&slot->words[header_words + used + 1], value);
-    put(&slot->words[1], get(&slot->words[1]) + (std::uint64_t{words} << 32));
+    lengthen(slot, used + words);
     return;
   }
   std::uint64_t* p = begin_part(slot, record_kind::attributes, 0, words);

@@ -136,10 +136,10 @@ TEST(Spans, MayEndOnAnotherThreadAndFreeTheirSlot) {
       static constinit telltale::site site{d};
       ASSERT_TRUE(site.on(nullptr, 0));
       const telltale::context former = telltale::current_context();
-      telltale::detail::open_slot* slot = telltale::detail::open(site, 0);
-      telltale::detail::opened(slot);
+      const telltale::detail::opening o = telltale::detail::open(site, 0);
+      telltale::detail::opened(o);
       telltale::exchange_context(former);
-      other.emplace([slot] { telltale::detail::close(slot); });
+      other.emplace([o] { telltale::detail::close(o.slot); });
     }
     other->join();
   }
@@ -243,9 +243,11 @@ TEST(Spans, ThatOverflowTheSlotsAreCountedAndPassTheirParentOn) {
     static constinit telltale::site site{d};
     ASSERT_TRUE(site.on(nullptr, 0));
     std::vector<telltale::detail::open_slot*> held;
-    while (auto* slot = telltale::detail::open(site, 0)) {
-      telltale::detail::opened(slot);
-      held.push_back(slot);
+    for (;;) {
+      const telltale::detail::opening o = telltale::detail::open(site, 0);
+      if (o.slot == nullptr) break;
+      telltale::detail::opened(o);
+      held.push_back(o.slot);
     }
     EXPECT_GT(held.size(), 50'000u);
     EXPECT_EQ(nest::down(3), 1);

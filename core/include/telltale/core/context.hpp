@@ -45,15 +45,20 @@ struct scope_id {
   friend constexpr bool operator==(const scope_id&, const scope_id&) = default;
 };
 
-struct context {
-  trace_id trace;
+// Where in a trace the running code stands. A span that begins and ends changes this part only, unless it is a root.
+struct position {
   span_id span;
   scope_id scope;
   std::uint16_t origin = 0;  // call site of `span`; 0 where the span is another process's
   std::uint16_t flags = 0;   // W3C trace flags in the low byte
+  friend constexpr bool operator==(const position&, const position&) = default;
+};
+
+struct context : position {
+  trace_id trace;
   friend constexpr bool operator==(const context&, const context&) = default;
 };
-static_assert(sizeof(context) == 32 && std::is_trivially_copyable_v<context>);
+static_assert(sizeof(position) == 16 && sizeof(context) == 32 && std::is_trivially_copyable_v<context>);
 
 namespace detail {
 

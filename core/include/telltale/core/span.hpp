@@ -135,29 +135,39 @@ class span {
     const std::size_t words = (std::size_t{0} + ... + detail::payload_words(a));
     former_ = detail::tls.current;
     if (words <= detail::slot_payload_words) [[likely]] {
-      detail::open_slot* slot = detail::open(s, words);
-      if (slot == nullptr) [[unlikely]]
+      const detail::opening o = detail::open(s, words);
+      if (o.slot == nullptr) [[unlikely]]
         return;
-      [[maybe_unused]] std::uint64_t* p = slot->words + detail::header_words;
+      [[maybe_unused]] std::uint64_t* p = o.slot->words + detail::header_words;
       ((p = detail::put_attribute(p, a)), ...);
-      detail::opened(slot);
-      slot_ = slot;
+      detail::opened(o);
+      slot_ = o.slot;
     } else {
       begin_large(s, a...);
     }
   }
 
   [[gnu::always_inline]] void end() noexcept {
+    if (!former_.span) [[unlikely]]
+      return end_root();
     detail::close(slot_);
-    detail::tls.current = former_;
+    static_cast<position&>(detail::tls.current) = former_;
   }
 
   detail::open_slot* slot_ = nullptr;
   union {  // meaningless until begin(): a span that is off touches nothing but slot_
-    context former_;
+    position former_;
   };
 
  private:
+  // Nothing was current before it: the trace ends with the span that began it.
+  [[gnu::noinline]] void end_root() noexcept {
+    const bool ends_trace = detail::began_trace(slot_);
+    detail::close(slot_);
+    static_cast<position&>(detail::tls.current) = former_;
+    if (ends_trace) detail::tls.current.trace = {};
+  }
+
   template <class... A>
   void record_event(site& s, const A&... a) noexcept {
     using table = detail::attribute_table<A...>;
@@ -173,11 +183,11 @@ class span {
   // attributes in registers.)
   template <class... A>
   [[gnu::noinline, gnu::cold]] void begin_large(site& s, A... a) noexcept {
-    detail::open_slot* slot = detail::open(s, 0);
-    if (slot == nullptr) return;
-    detail::static_attributes_follow(slot);
-    detail::opened(slot);
-    slot_ = slot;
+    const detail::opening o = detail::open(s, 0);
+    if (o.slot == nullptr) return;
+    detail::static_attributes_follow(o.slot);
+    detail::opened(o);
+    slot_ = o.slot;
     set(a...);
   }
 };
@@ -197,7 +207,7 @@ class scope : public span {
         end();
         slot_ = nullptr;
       } else {
-        detail::tls.current = former_;
+        static_cast<position&>(detail::tls.current) = former_;
       }
       detail::end_scope(scope_);
     }
@@ -218,10 +228,10 @@ class scope : public span {
       detail::tls.current.scope = scope_id{node.id};
     }
     if (on) {
-      detail::open_slot* slot = detail::open(s, 0);
-      if (slot != nullptr) {
-        detail::opened(slot);
-        slot_ = slot;
+      const detail::opening o = detail::open(s, 0);
+      if (o.slot != nullptr) {
+        detail::opened(o);
+        slot_ = o.slot;
       }
     }
   }

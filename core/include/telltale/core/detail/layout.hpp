@@ -45,7 +45,8 @@ enum class record_kind : std::uint8_t {
 struct record_header {
   std::uint8_t lines;
   record_kind kind;
-  std::uint8_t state;  // span: status (bit 0: failed), kind of span (bits 1-3), scope owner (bit 4)
+  std::uint8_t
+      state;  // span: status (bit 0: failed), kind of span (bits 1-3), scope owner (bit 4), first of its trace (bit 5)
   std::uint8_t parts;  // span: number of records of its own, saturating at 255
   std::uint32_t site;
   std::uint32_t scope;
@@ -64,7 +65,7 @@ inline constexpr std::uint8_t state_failed = 1;
 inline constexpr std::uint8_t state_kind_shift = 1;
 inline constexpr std::uint8_t state_kind_mask = 7;
 inline constexpr std::uint8_t state_owns_scope = 16;
-inline constexpr std::uint8_t state_truncated = 32;  // something of it was cut: see attribute caps
+inline constexpr std::uint8_t state_began_trace = 32;
 
 // Bits of record_header::flags.
 inline constexpr std::uint16_t flag_no_static_attributes = 1;  // the site's own attributes are in a part
@@ -75,15 +76,16 @@ constexpr std::uint64_t late_key(std::uint32_t key, attribute_type type) noexcep
 }
 
 // An open span: the image of its record, plus what only its slot needs. Written by whoever holds the span, read by
-// the drain and by `recover`; the words are therefore atomics (relaxed: plain moves), guarded by `generation`.
+// the drain and by `recover`; the words are therefore atomics (relaxed: plain moves). Word 2, the begin, is written
+// last and is zero while the slot is free; word 6, the span's id, never comes twice. A reader that finds both as they
+// were before it read the rest has read one span.
 inline constexpr std::uint32_t abandoned_block = 0xffffffff;  // open_slot::block of a span that a fork left behind
 inline constexpr std::size_t slot_words = 32;
-inline constexpr std::size_t slot_payload_words = slot_words - header_words - 2;
+inline constexpr std::size_t slot_payload_words = slot_words - header_words - 1;
 struct alignas(line_bytes) open_slot {
   std::uint64_t words[header_words + slot_payload_words];
-  std::atomic<std::uint64_t> generation;  // 2g+1 while a span is open in it, 2g while free
-  std::uint32_t next_free;                // index + 1 of the next slot in a free list
-  std::uint32_t block;                    // index of the block it belongs to
+  std::uint32_t next_free;  // number + 1 of the next slot in a free list
+  std::uint32_t block;      // index of the block it belongs to
 };
 static_assert(sizeof(open_slot) == slot_words * 8);
 
@@ -108,10 +110,11 @@ struct alignas(line_bytes) thread_block {
   std::uint64_t limit;              // head may grow to here without a look at `tail`; 0: go the slow way
   std::uint64_t mask;               // ring bytes - 1
   std::uint64_t* ring;
-  open_slot* slots;          // all slots of the process: a slot's number is its index here
-  std::uint32_t free_slots;  // number + 1 of the first free slot of this block, 0: none; owner's list
+  open_slot* top;            // slots are a stack: the next one to take …
+  open_slot* top_end;        // … up to here
   std::uint32_t index;       // of this block
   std::uint32_t slow_clock;  // 1: the time-stamp counter is not used
+  std::uint32_t free_slots;  // number + 1 of the first slot that ended out of order, 0: none
 
   // Consumer (the drain).
   alignas(line_bytes) std::atomic<std::uint64_t> tail;  // bytes ever consumed

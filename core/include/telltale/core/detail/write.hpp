@@ -19,6 +19,16 @@ inline std::uint64_t get(const std::uint64_t* word) noexcept {
   return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word)).load(std::memory_order_relaxed);
 }
 
+// Two words at once, where nobody checks that other threads only see whole ones.
+inline void put_pair(std::uint64_t* words, const trace_id& pair) noexcept {
+#if defined(__SANITIZE_THREAD__)
+  put(&words[0], pair.high);
+  put(&words[1], pair.low);
+#else
+  std::memcpy(words, &pair, sizeof pair);
+#endif
+}
+
 // --- payload ------------------------------------------------------------------------------------------------------
 
 // The longest prefix of `s` within the cap that ends at a code-point edge.
@@ -76,6 +86,16 @@ inline std::uint64_t* put_attribute(std::uint64_t* p, const attribute<K, T>& a) 
 // is then counted. Publish what was written with publish().
 TELLTALE_EXPORT std::uint64_t* reserve_slow(thread_block* b, std::size_t bytes) noexcept;
 
+// The lines that the next records will fill were last read by the drain, on another core. Asking for them now hides
+// their way here behind the next clock reads. (Behind the ring's end this asks for a line in vain, once a lap.)
+inline void prefetch_ahead(const std::uint64_t* record) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw 1024(%0)\n\tprefetchw 1088(%0)" : : "r"(record));
+#else
+  __builtin_prefetch(record + 128, 1);
+#endif
+}
+
 inline std::uint64_t* reserve(thread_block* b, std::size_t bytes) noexcept {
   const std::uint64_t head = b->head.load(std::memory_order_relaxed);
   if (head + bytes <= b->limit) [[likely]]
@@ -83,23 +103,8 @@ inline std::uint64_t* reserve(thread_block* b, std::size_t bytes) noexcept {
   return reserve_slow(b, bytes);
 }
 
-// The lines that the next records will fill were last read by the drain, on another core. Asking for them now hides
-// their way here behind the next clock reads (bench: "enabled span, burst", with and without).
-inline void prefetch_for_writing(const std::uint64_t* line) noexcept {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*line));
-#else
-  __builtin_prefetch(line, 1);
-#endif
-}
-
 inline void publish(thread_block* b, std::size_t bytes) noexcept {
-  const std::uint64_t head = b->head.load(std::memory_order_relaxed) + bytes;
-  b->head.store(head, std::memory_order_release);
-  constexpr std::uint64_t ahead = 8 * line_bytes;
-  const std::uint64_t* next = b->ring + ((head + ahead) & b->mask) / 8;
-  prefetch_for_writing(next);
-  prefetch_for_writing(next + line_words);
+  b->head.store(b->head.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
 }
 
 // --- identifiers --------------------------------------------------------------------------------------------------
@@ -131,79 +136,81 @@ constexpr std::size_t record_bytes(std::size_t payload_words) noexcept {
 // This thread's block; attaches it first where it has none. Null when there is no memory for it; the record that
 // needed it is then counted as dropped.
 TELLTALE_EXPORT thread_block* block_or_count() noexcept;
-// Fills the block's list of free slots; false when there are none, which is counted.
-TELLTALE_EXPORT bool refill_slots(thread_block* b) noexcept;
-// Gives the current context a trace of its own.
-TELLTALE_EXPORT void begin_trace(thread_state& t) noexcept;
-// Frees a slot that another thread's block owns.
-TELLTALE_EXPORT void return_slot(open_slot* slot) noexcept;
-// close() where something about it is rare: a fork between begin and end, no block, a full ring.
-TELLTALE_EXPORT void close_slow(open_slot* slot, std::uint64_t end) noexcept;
+// A slot where the block's stack of them has none left; null when there are none at all, which is counted.
+TELLTALE_EXPORT open_slot* take_slot_slow(thread_block* b) noexcept;
+// Gives the current context a trace of its own if it has none; says whether it did.
+TELLTALE_EXPORT bool begin_trace(thread_state& t) noexcept;
+// close() where something about it is rare: it ends out of order or on another thread, a fork lies between, no block.
+TELLTALE_EXPORT void close_slow(open_slot* slot) noexcept;
 
 inline std::uint64_t ticks_of(const thread_block* b) noexcept {
 #if defined(__x86_64__)
-  if (!b->slow_clock) [[likely]]
+  if (b->slow_clock == 0) [[likely]]
     return __rdtsc();
 #endif
   return slow_ticks();
 }
 
+// A span on its way: its slot, and its begin, which is written last.
+struct opening {
+  open_slot* slot = nullptr;  // null: it cannot be recorded, which is counted; the parent stays current
+  std::uint64_t begin = 0;
+};
+
 // Takes a slot, gives the span its ids, makes it the current one and stamps its begin. The caller then writes the
-// payload and calls opened(). Null when it cannot be recorded, which is counted; the parent then stays current.
-[[gnu::always_inline]] inline open_slot* open(const site& s, std::size_t payload_words) noexcept {
+// payload and calls opened().
+[[gnu::always_inline]] inline opening open(const site& s, std::size_t payload_words) noexcept {
   thread_state& t = tls;
   thread_block* b = t.block;
   if (b == nullptr) [[unlikely]] {
-    if ((b = block_or_count()) == nullptr) return nullptr;
+    if ((b = block_or_count()) == nullptr) return {};
   }
-  if (b->free_slots == 0) [[unlikely]] {
-    if (!refill_slots(b)) return nullptr;
+  open_slot* slot = b->top;
+  if (slot != b->top_end) [[likely]] {
+    b->top = slot + 1;
+  } else if ((slot = take_slot_slow(b)) == nullptr) {
+    return {};
   }
-  open_slot* slot = b->slots + (b->free_slots - 1);
-  b->free_slots = slot->next_free;
-
-  context& now = t.current;
-  if (!now.trace) [[unlikely]]
-    begin_trace(t);
-  const std::uint64_t id = next_id(t);
   std::uint64_t* w = slot->words;
-  put(&w[0], first_word(0, record_kind::span, s.id()));
+  context& now = t.current;
+  std::uint64_t first = first_word(record_bytes(payload_words), record_kind::span, s.id());
+  if (!now.span) [[unlikely]] {
+    if (begin_trace(t)) first |= std::uint64_t{state_began_trace} << 16;
+  }
+  const std::uint64_t id = next_id(t);
+  put(&w[0], first);
   put(&w[1], second_word(now.scope.value, payload_words));
-  put(&w[4], now.trace.high);
-  put(&w[5], now.trace.low);
+  put_pair(&w[4], now.trace);
   put(&w[6], id);
   put(&w[7], now.span.value);
   now.span.value = id;
   now.origin = static_cast<std::uint16_t>(s.id());
-  put(&w[2], ticks_of(b));
-  return slot;
+  return {slot, ticks_of(b)};
 }
 
-inline void opened(open_slot* slot) noexcept {
-  slot->generation.store(slot->generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+inline void opened(const opening& o) noexcept {
+  std::atomic_ref<std::uint64_t>(o.slot->words[2]).store(o.begin, std::memory_order_release);
 }
 
-// Frees a slot whose record is written, or was given up.
-inline void free_slot(open_slot* slot, thread_block* b) noexcept {
-  slot->generation.store(slot->generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  if (b != nullptr && slot->block == b->index) [[likely]] {
-    slot->next_free = b->free_slots;
-    b->free_slots = static_cast<std::uint32_t>(slot - b->slots) + 1;
-  } else {
-    return_slot(slot);
-  }
+// The id of the span that is open in a slot.
+inline std::uint64_t id_in(const open_slot* slot) noexcept {
+  return get(&slot->words[6]);
+}
+inline bool began_trace(const open_slot* slot) noexcept {
+  return (get(&slot->words[0]) >> 16 & state_began_trace) != 0;
 }
 
-// Writes an open span's record to `p`. Word by word: a wider load of what narrower stores have just written would
-// wait for them to leave the store buffer.
+// Writes an open span's record to `p`. Mostly word by word: a wider load of what narrower stores have just written
+// would wait for them to leave the store buffer.
 inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t bytes, std::uint64_t end) noexcept {
   const std::uint64_t* w = slot->words;
-  p[0] = get(&w[0]) | bytes / line_bytes;
+  p[0] = get(&w[0]);
   p[1] = get(&w[1]);
   p[2] = get(&w[2]);
   p[3] = end;
-#pragma GCC unroll 4
-  for (std::size_t i = 4; i < line_words; ++i) p[i] = get(&w[i]);
+  std::memcpy(p + 4, w + 4, 2 * sizeof(std::uint64_t));
+  p[6] = get(&w[6]);
+  p[7] = get(&w[7]);
   for (std::size_t left = bytes - line_bytes; left != 0; left -= line_bytes) {
     w += line_words;
     p += line_words;
@@ -215,15 +222,18 @@ inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t byt
 // Stamps the end, writes the record and frees the slot. Any thread may call it. Doesn't touch the current context.
 [[gnu::noinline]] inline void close(open_slot* slot) noexcept {
   thread_block* b = tls.block;
-  if (b == nullptr || slot->block == abandoned_block) [[unlikely]]
-    return close_slow(slot, ticks());
+  // The last one that this thread opened, as nearly always: everything about it is this thread's own.
+  if (b == nullptr || b->top != slot + 1) [[unlikely]]
+    return close_slow(slot);
   const std::uint64_t end = ticks_of(b);
-  const std::size_t bytes = record_bytes(get(&slot->words[1]) >> 32 & 0xffff);
+  const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
   if (std::uint64_t* p = reserve(b, bytes)) [[likely]] {
+    prefetch_ahead(p);
     copy_record(p, slot, bytes, end);
     publish(b, bytes);
   }
-  free_slot(slot, b);
+  put(&slot->words[2], 0);
+  b->top = slot;
 }
 
 // --- lines --------------------------------------------------------------------------------------------------------
@@ -243,10 +253,10 @@ inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t byt
   p[1] = second_word(t.current.scope.value, payload_words);
   p[2] = ticks_of(b);
   p[3] = 0;
-  p[4] = t.current.trace.high;
-  p[5] = t.current.trace.low;
+  std::memcpy(p + 4, &t.current.trace, sizeof t.current.trace);
   p[6] = t.current.span.value;
   p[7] = t.current.origin;
+  prefetch_ahead(p);
   return p + header_words;
 }
 
