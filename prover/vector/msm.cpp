@@ -24,9 +24,10 @@ std::array<std::uint64_t, 4> order_of(group g) {
 }
 
 // Costs in additions, measured: a point in a window is added once and sorted; a bucket in use costs about two
-// additions in the halving, less the one it saves by being a bucket's first; a window costs its small last batches.
+// additions in the halving, less the one it saves by being a bucket's first, and where few buckets are in use one more
+// for every level at which it finds no neighbour; a window costs its small last batches.
 double cost_of(unsigned width, const length_histogram& lengths, unsigned order_length) {
-  constexpr double kPoint = 1.2, kBucket = 1.3, kWindow = 120;
+  constexpr double kPoint = 1.2, kBucket = 1.3, kLonelyLevel = 1, kWindow = 120;
   const unsigned windows = (order_length + width - 1) / width;
   const double buckets = std::ldexp(1.0, static_cast<int>(width) - 1);
   double cost = 0;
@@ -35,7 +36,7 @@ double cost_of(unsigned width, const length_histogram& lengths, unsigned order_l
     for (unsigned l = w * width > 1 ? w * width - 1 : 1; l < lengths.count.size(); ++l) points += lengths.count[l];
     if (points == 0) break;
     const double used = buckets * -std::expm1(-points / buckets);
-    cost += kPoint * points + kBucket * used + kWindow;
+    cost += kPoint * points + (kBucket + kLonelyLevel * std::log2(buckets / used)) * used + kWindow;
   }
   return cost;
 }
