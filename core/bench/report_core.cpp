@@ -1,0 +1,261 @@
+// ./bench core: what a record costs, against the same written by hand in the same run. Chunks of both alternate, and a
+// ratio is the median over the pairs, so that a slow moment of the machine falls on both sides.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <telltale/core/sink.hpp>
+#include <telltale/core/telltale.hpp>
+#include <thread>
+
+#include "core/bench/floors.hpp"
+#include "core/bench/json_floor.hpp"
+#include "core/bench/medians.hpp"
+#include "core/bench/parked_drain.hpp"
+#include "core/bench/report.hpp"
+
+TELLTALE_MODULE("bench");
+
+using namespace telltale::literals;
+using telltale::bench::figure;
+using telltale::bench::ratio_at_most;
+using telltale::bench::spread_of;
+using telltale::bench::value_at_most;
+
+namespace {
+
+constexpr int pairs = 201;
+constexpr int chunk = 500;
+
+std::uint64_t ns_now() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// Nanoseconds per call.
+template <class F>
+double timed(F f, int calls = chunk) {
+  const std::uint64_t begin = ns_now();
+  for (int i = 0; i < calls; ++i) f(static_cast<std::uint64_t>(i));
+  return static_cast<double>(ns_now() - begin) / calls;
+}
+
+[[gnu::noinline]] void our_span(std::uint64_t n, std::uint64_t m) {
+  TELLTALE_SPAN("msm", "n"_a = n, "m"_a = m, "device"_a = "cuda:0 stream 42");
+}
+[[gnu::noinline]] void our_line(std::uint64_t n, std::uint64_t m) {
+  TELLTALE_INFO("msm", "n"_a = n, "m"_a = m, "device"_a = "cuda:0 stream 42");
+}
+
+struct paired {
+  std::vector<double> ours;
+  std::vector<double> floor;
+  // A figure whose value is such that value / reference is the median of the pairs' ratios.
+  figure as_figure(std::string name, std::string reference, telltale::bench::bar bar) const {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / floor[i]);
+    const double base = spread_of(floor).median;
+    return {.name = std::move(name),
+            .value = spread_of(ratios).median * base,
+            .unit = "ns",
+            .reference = std::move(reference),
+            .reference_value = base,
+            .bar = bar};
+  }
+};
+
+paired burst_of_spans(telltale::bench::parked_drain& drain, telltale::bench::floor_ring& floor) {
+  paired p;
+  for (int k = 0; k < pairs; ++k) {
+    const auto m = static_cast<std::uint64_t>(k);
+    floor.read_back();
+    p.floor.push_back(timed([&](std::uint64_t n) { floor.span(n, m); }));
+    drain.park();
+    {
+      TELLTALE_SPAN("parent");
+      p.ours.push_back(timed([&](std::uint64_t n) { our_span(n, m); }));
+    }
+    drain.release();
+  }
+  return p;
+}
+
+paired burst_of_lines(telltale::bench::parked_drain& drain, telltale::bench::floor_ring& floor) {
+  paired p;
+  for (int k = 0; k < pairs; ++k) {
+    const auto m = static_cast<std::uint64_t>(k);
+    floor.read_back();
+    p.floor.push_back(timed([&](std::uint64_t n) { floor.line(n, m); }));
+    drain.park();
+    {
+      TELLTALE_SPAN("parent");
+      p.ours.push_back(timed([&](std::uint64_t n) { our_line(n, m); }));
+    }
+    drain.release();
+  }
+  return p;
+}
+
+// One thread and then two at once, each with a ring of its own.
+paired burst_on_two_threads(telltale::bench::parked_drain& drain) {
+  paired p;
+  const auto burst = [] {
+    TELLTALE_SPAN("parent");
+    return timed([](std::uint64_t n) { our_span(n, n); });
+  };
+  for (int k = 0; k < pairs; ++k) {
+    drain.park();
+    p.floor.push_back(burst());
+    drain.release();
+    drain.park();
+    std::atomic<int> ready{0};
+    double other = 0;
+    std::thread second([&] {
+      our_span(0, 0);  // attaches
+      ++ready;
+      while (ready != 2) {
+      }
+      other = burst();
+    });
+    ++ready;
+    while (ready != 2) {
+    }
+    const double mine = burst();
+    second.join();
+    p.ours.push_back((mine + other) / 2);
+    drain.release();
+  }
+  return p;
+}
+
+paired span_off() {
+  paired p;
+  (void)telltale::set_trace_filter("off");
+  our_span(0, 0);
+  for (int k = 0; k < pairs; ++k) {
+    p.floor.push_back(timed([](std::uint64_t n) { asm volatile("" : : "r"(n) : "memory"); }, 100'000));
+    p.ours.push_back(timed(
+        [](std::uint64_t n) {
+          asm volatile("" : : "r"(n) : "memory");
+          TELLTALE_SPAN("off", "n"_a = n, "m"_a = n, "device"_a = "cuda:0 stream 42");
+        },
+        100'000));
+  }
+  (void)telltale::set_trace_filter("info");
+  return p;
+}
+
+double counter_ns() {
+  static constinit telltale::counter things{"bench.things", "increments of the benchmark"};
+  things.add();
+  std::vector<double> samples;
+  for (int k = 0; k < pairs; ++k) samples.push_back(timed([](std::uint64_t) { things.add(); }, 100'000));
+  return spread_of(samples).median;
+}
+
+double process_cpu_ns() {
+  rusage u{};
+  ::getrusage(RUSAGE_SELF, &u);
+  const auto ns = [](const timeval& t) {
+    return 1e9 * static_cast<double>(t.tv_sec) + 1e3 * static_cast<double>(t.tv_usec);
+  };
+  return ns(u.ru_utime) + ns(u.ru_stime);
+}
+
+// Whole process's processor time per span, nothing lost, to a file that takes everything.
+paired end_to_end() {
+  paired p;
+  constexpr int spans = 100'000;
+  telltale::options o;
+  o.overflow = telltale::overflow_policy::block;
+  o.sinks = "json:/dev/null?overflow=block";
+  if (const auto started = telltale::start(o); !started) {
+    std::cerr << started.error().message << '\n';
+    std::exit(2);
+  }
+  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  for (int k = 0; k < 11; ++k) {
+    const double before = process_cpu_ns();
+    {
+      telltale::bench::json_floor out(null);
+      for (std::uint64_t i = 0; i < spans; ++i) {
+        const std::uint64_t begin = __rdtsc();
+        asm volatile("" ::: "memory");
+        out.span(i, begin, __rdtsc(), i, i, "cuda:0 stream 42");
+      }
+    }
+    const double between = process_cpu_ns();
+    {
+      TELLTALE_SPAN("parent");
+      for (std::uint64_t i = 0; i < spans; ++i) our_span(i, i);
+    }
+    telltale::flush(std::chrono::seconds(20));
+    p.floor.push_back((between - before) / spans);
+    p.ours.push_back((process_cpu_ns() - between) / spans);
+  }
+  ::close(null);
+  return p;
+}
+
+double resident_mib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
+  }
+  return 0;
+}
+
+// Growth of resident memory over ten million spans, after the first million.
+double memory_growth() {
+  const auto record = [](int millions) {
+    for (int i = 0; i < millions * 1'000'000; ++i) our_span(static_cast<std::uint64_t>(i), 1);
+    telltale::flush(std::chrono::seconds(60));
+  };
+  record(1);
+  const double before = resident_mib();
+  record(10);
+  return resident_mib() - before;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto options = telltale::bench::parse_options(argc, argv);
+  telltale::options o;
+  o.sinks = "none";
+  if (const auto started = telltale::start(o); !started) {
+    std::cerr << started.error().message << '\n';
+    return 2;
+  }
+  telltale::bench::report report("core");
+
+  paired off = span_off();
+  for (std::size_t i = 0; i < off.ours.size(); ++i) off.ours[i] -= off.floor[i];
+  report.add({.name = "span off, above an empty loop",
+              .value = spread_of(off.ours).median,
+              .unit = "ns",
+              .bar = value_at_most(0.7)});
+  {
+    const auto drain = std::make_shared<telltale::bench::parked_drain>();
+    telltale::add_sink(drain);
+    telltale::bench::floor_ring floor;
+    const std::uint64_t dropped = telltale::stats().dropped_total();
+    report.add(burst_of_spans(*drain, floor)
+                   .as_figure("enabled span, 3 attributes, burst", "two rdtsc and 128 bytes", ratio_at_most(1.15)));
+    report.add(burst_of_lines(*drain, floor)
+                   .as_figure("enabled line, 3 attributes, burst", "one rdtsc and 128 bytes", ratio_at_most(1.43)));
+    report.add(
+        burst_on_two_threads(*drain).as_figure("enabled span, two threads at once", "one thread", ratio_at_most(1.10)));
+    if (telltale::stats().dropped_total() != dropped)
+      report.absent("bursts", "records were dropped: the ring is too small");
+    telltale::remove_sink(drain);
+  }
+  report.add({.name = "counter increment", .value = counter_ns(), .unit = "ns", .bar = value_at_most(5)});
+  report.add(
+      end_to_end().as_figure("end to end to JSON lines, process CPU", "hand-written JSON writer", ratio_at_most(2.1)));
+  report.add(
+      {.name = "resident memory over 10 M spans", .value = memory_growth(), .unit = "MiB", .bar = value_at_most(1)});
+  return report.finish(options, std::cout);
+}
