@@ -80,6 +80,22 @@ job job_for(const fs::path& key) {
   return j;
 }
 
+// One job from the queue to its end, as one span.
+void run_one(const job& j, std::size_t number, turnstile& turn, engine& e, key_checks checks, job_result& result) {
+  TELLTALE_SCOPE_AS(root, "prove_groth16", "job_id"_a = telltale::text{j.id}, "kind"_a = telltale::text{j.circuit},
+                    "proof.kind"_a = "groth16");
+  {
+    TELLTALE_SPAN("queue", "ahead"_a = number);
+    turn.wait_for(number);
+  }
+  try {
+    result = run(j, e, checks);
+  } catch (const std::bad_alloc&) {
+    result.problem = {false, {"there is not enough memory for \"" + j.key + "\". Use a larger machine."}};
+  }
+  if (!result.good) root.fail("prove_failed");
+}
+
 // All jobs are accepted at once and wait for their turn, each on a thread of its own, so that its span shows the wait.
 // A proof uses all of the engine's threads; two at a time would only be in each other's way.
 std::vector<job_result> run_all(const std::vector<job>& jobs, engine& e, key_checks checks) {
@@ -89,19 +105,8 @@ std::vector<job_result> run_all(const std::vector<job>& jobs, engine& e, key_che
   threads.reserve(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     threads.emplace_back([&, i] {
-      const job& j = jobs[i];
-      TELLTALE_SCOPE_AS(root, "prove_groth16", "job_id"_a = telltale::text{j.id}, "kind"_a = telltale::text{j.circuit},
-                        "proof.kind"_a = "groth16");
-      {
-        TELLTALE_SPAN("queue", "ahead"_a = i);
-        turn.wait_for(i);
-      }
-      try {
-        results[i] = run(j, e, checks);
-      } catch (const std::bad_alloc&) {
-        results[i].problem = {false, {"there is not enough memory for \"" + j.key + "\". Use a larger machine."}};
-      }
-      if (!results[i].good) root.fail("prove_failed");
+      run_one(jobs[i], i, turn, e, checks, results[i]);
+      // After the job's span has ended: what the next one does is not this one's time.
       turn.pass();
     });
   }

@@ -25,9 +25,9 @@ job_result run(const job& j, engine& e, key_checks checks) {
   const auto bad = [](const telltale::error& why) { return job_result{false, {false, why}}; };
   const auto refusal = [](const telltale::error& why) { return job_result{false, {true, why}}; };
 
-  const auto key = e.load_key(j.key, checks);
+  auto key = e.load_key(j.key, checks);
   if (!key) return bad(key.error());
-  const auto values = witness::load(j.witness);
+  auto values = witness::load(j.witness);
   if (!values) return bad(values.error());
   const auto made = e.prove(*key, *values);
   if (!made) return refusal(made.error());
@@ -44,13 +44,19 @@ job_result run(const job& j, engine& e, key_checks checks) {
                       "\" again."});
     }
   }
-  TELLTALE_SPAN("write", "format"_a = "json");
-  if (!j.proof.empty()) {
-    if (auto saved = made->proof.save(j.proof); !saved) return bad(saved.error());
+  {
+    TELLTALE_SPAN("write", "format"_a = "json");
+    if (!j.proof.empty()) {
+      if (auto saved = made->proof.save(j.proof); !saved) return bad(saved.error());
+    }
+    if (!j.signals.empty()) {
+      if (auto saved = made->signals.save(j.signals); !saved) return bad(saved.error());
+    }
   }
-  if (!j.signals.empty()) {
-    if (auto saved = made->signals.save(j.signals); !saved) return bad(saved.error());
-  }
+  // Giving a key's memory back and wiping the witness take time too; it belongs to the job.
+  TELLTALE_SPAN("release", "bytes"_a = key->bytes());
+  key = telltale::error{};
+  values = telltale::error{};
   return {true, {}};
 }
 

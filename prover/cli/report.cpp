@@ -17,7 +17,7 @@ struct column {
   std::array<std::string_view, 2> phases;
 };
 constexpr std::string_view root_name = "prove_groth16";
-constexpr std::array<column, 17> columns{{{"queue", {"queue"}},
+constexpr std::array<column, 18> columns{{{"queue", {"queue"}},
                                           {"key", {"load_key"}},
                                           {"witness", {"load_witness"}},
                                           {"rows", {"evaluate_rows"}},
@@ -33,6 +33,7 @@ constexpr std::array<column, 17> columns{{{"queue", {"queue"}},
                                           {"assemble", {"assemble"}},
                                           {"verify", {"verify", "load_vkey"}},
                                           {"write", {"write"}},
+                                          {"release", {"release"}},
                                           {"other", {root_name}}}};
 
 std::int64_t wall_of(const telltale::breakdown& parts, const column& c) {
