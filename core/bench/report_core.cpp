@@ -11,36 +11,27 @@
 #include <telltale/core/telltale.hpp>
 #include <thread>
 
+#include "core/bench/figures.hpp"
 #include "core/bench/floors.hpp"
 #include "core/bench/json_floor.hpp"
 #include "core/bench/medians.hpp"
+#include "core/bench/paired.hpp"
 #include "core/bench/parked_drain.hpp"
 #include "core/bench/report.hpp"
 
 TELLTALE_MODULE("bench");
 
 using namespace telltale::literals;
-using telltale::bench::figure;
+using telltale::bench::paired;
 using telltale::bench::ratio_at_most;
 using telltale::bench::spread_of;
+using telltale::bench::timed;
 using telltale::bench::value_at_most;
 
 namespace {
 
 constexpr int pairs = 201;
 constexpr int chunk = 500;
-
-std::uint64_t ns_now() {
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
-
-// Nanoseconds per call.
-template <class F>
-double timed(F f, int calls = chunk) {
-  const std::uint64_t begin = ns_now();
-  for (int i = 0; i < calls; ++i) f(static_cast<std::uint64_t>(i));
-  return static_cast<double>(ns_now() - begin) / calls;
-}
 
 [[gnu::noinline]] void our_span(std::uint64_t n, std::uint64_t m) {
   TELLTALE_SPAN("msm", "n"_a = n, "m"_a = m, "device"_a = "cuda:0 stream 42");
@@ -49,33 +40,16 @@ double timed(F f, int calls = chunk) {
   TELLTALE_INFO("msm", "n"_a = n, "m"_a = m, "device"_a = "cuda:0 stream 42");
 }
 
-struct paired {
-  std::vector<double> ours;
-  std::vector<double> floor;
-  // A figure whose value is such that value / reference is the median of the pairs' ratios.
-  figure as_figure(std::string name, std::string reference, telltale::bench::bar bar) const {
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / floor[i]);
-    const double base = spread_of(floor).median;
-    return {.name = std::move(name),
-            .value = spread_of(ratios).median * base,
-            .unit = "ns",
-            .reference = std::move(reference),
-            .reference_value = base,
-            .bar = bar};
-  }
-};
-
 paired burst_of_spans(telltale::bench::parked_drain& drain, telltale::bench::floor_ring& floor) {
   paired p;
   for (int k = 0; k < pairs; ++k) {
     const auto m = static_cast<std::uint64_t>(k);
     floor.read_back();
-    p.floor.push_back(timed([&](std::uint64_t n) { floor.span(n, m); }));
+    p.floor.push_back(timed([&](std::uint64_t n) { floor.span(n, m); }, chunk));
     drain.park();
     {
       TELLTALE_SPAN("parent");
-      p.ours.push_back(timed([&](std::uint64_t n) { our_span(n, m); }));
+      p.ours.push_back(timed([&](std::uint64_t n) { our_span(n, m); }, chunk));
     }
     drain.release();
   }
@@ -87,11 +61,11 @@ paired burst_of_lines(telltale::bench::parked_drain& drain, telltale::bench::flo
   for (int k = 0; k < pairs; ++k) {
     const auto m = static_cast<std::uint64_t>(k);
     floor.read_back();
-    p.floor.push_back(timed([&](std::uint64_t n) { floor.line(n, m); }));
+    p.floor.push_back(timed([&](std::uint64_t n) { floor.line(n, m); }, chunk));
     drain.park();
     {
       TELLTALE_SPAN("parent");
-      p.ours.push_back(timed([&](std::uint64_t n) { our_line(n, m); }));
+      p.ours.push_back(timed([&](std::uint64_t n) { our_line(n, m); }, chunk));
     }
     drain.release();
   }
@@ -103,7 +77,7 @@ paired burst_on_two_threads(telltale::bench::parked_drain& drain) {
   paired p;
   const auto burst = [] {
     TELLTALE_SPAN("parent");
-    return timed([](std::uint64_t n) { our_span(n, n); });
+    return timed([](std::uint64_t n) { our_span(n, n); }, chunk);
   };
   for (int k = 0; k < pairs; ++k) {
     drain.park();
@@ -231,12 +205,11 @@ int main(int argc, char** argv) {
   }
   telltale::bench::report report("core");
 
-  paired off = span_off();
-  for (std::size_t i = 0; i < off.ours.size(); ++i) off.ours[i] -= off.floor[i];
   report.add({.name = "span off, above an empty loop",
-              .value = spread_of(off.ours).median,
+              .value = span_off().difference(),
               .unit = "ns",
               .bar = value_at_most(0.7)});
+  telltale::bench::add_instruction_figures(report);
   {
     const auto drain = std::make_shared<telltale::bench::parked_drain>();
     telltale::add_sink(drain);
@@ -248,14 +221,20 @@ int main(int argc, char** argv) {
                    .as_figure("enabled line, 3 attributes, burst", "one rdtsc and 128 bytes", ratio_at_most(1.43)));
     report.add(
         burst_on_two_threads(*drain).as_figure("enabled span, two threads at once", "one thread", ratio_at_most(1.10)));
-    if (telltale::stats().dropped_total() != dropped)
-      report.absent("bursts", "records were dropped: the ring is too small");
+    report.add({.name = "records dropped in the bursts",
+                .value = static_cast<double>(telltale::stats().dropped_total() - dropped),
+                .unit = "",
+                .bar = value_at_most(0)});
     telltale::remove_sink(drain);
   }
+  telltale::bench::add_spdlog_figures(report);
+  telltale::bench::add_lttng_figures(report);
   report.add({.name = "counter increment", .value = counter_ns(), .unit = "ns", .bar = value_at_most(5)});
+  telltale::bench::add_sustained_figures(report);
   report.add(
       end_to_end().as_figure("end to end to JSON lines, process CPU", "hand-written JSON writer", ratio_at_most(2.1)));
   report.add(
       {.name = "resident memory over 10 M spans", .value = memory_growth(), .unit = "MiB", .bar = value_at_most(1)});
+  telltale::bench::add_compile_time_figures(report);
   return report.finish(options, std::cout);
 }

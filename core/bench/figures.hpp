@@ -1,0 +1,14 @@
+// The groups of figures of report_core that have a file of their own.
+#pragma once
+
+#include "core/bench/report.hpp"
+
+namespace telltale::bench {
+
+void add_instruction_figures(report& r);   // instructions.cpp: callgrind, and what is left of a span compiled out
+void add_sustained_figures(report& r);     // sustained.cpp: a live drain, nothing lost
+void add_spdlog_figures(report& r);        // spdlog_peer.cpp, or spdlog_absent.cpp
+void add_lttng_figures(report& r);         // lttng.cpp: runs core_lttng_peer where it was built
+void add_compile_time_figures(report& r);  // compile_time.cpp
+
+}  // namespace telltale::bench
