@@ -7,9 +7,8 @@
 namespace prover {
 
 inline vector::executor executor_of(thread_pool& pool) {
-  return {pool.threads(), [&pool](std::size_t count, const std::function<void(std::size_t)>& task) {
-            pool.for_each(count, task);
-          }};
+  return {pool.threads(),
+          [&pool](std::size_t count, const std::function<void(std::size_t)>& task) { pool.for_each(count, task); }};
 }
 
 }  // namespace prover

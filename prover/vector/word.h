@@ -13,8 +13,8 @@
 #endif
 
 // Kernels for the instructions are inlined and unrolled by force, so that limbs live in registers; emulated ones, which
-// only tests run, are not, so that they compile quickly, and neither are any under a sanitizer (PROVER_VECTOR_OUTLINED),
-// whose checks would make megabytes of each.
+// only tests run, are not, so that they compile quickly, and neither are any under a sanitizer
+// (PROVER_VECTOR_OUTLINED), whose checks would make megabytes of each.
 #if !defined(__AVX512IFMA__) || defined(PROVER_VECTOR_OUTLINED)
 #define PROVER_VECTOR_UNROLL
 #define PROVER_VECTOR_INLINE inline
