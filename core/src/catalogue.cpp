@@ -171,13 +171,15 @@ std::string_view read_key(const memory_map& m, std::uint32_t number) noexcept {
 }
 
 site* make_site(const site_description& d, const attribute_description* attributes, std::uint32_t count) {
-  // One allocation each, never freed, like the static sites of C++.
-  const auto keep = [](std::string_view s) { return std::string_view{*new std::string(s)}; };
-  auto* copy = new site_description{keep(d.name), keep(d.module), keep(d.file), d.line, d.level, d.kind};
-  auto* list = new std::vector<attribute_description>;
-  for (std::uint32_t i = 0; i < count; ++i) list->push_back({keep(attributes[i].key), attributes[i].type});
-  auto* s = new site(*copy);
-  register_site(*s, list->data(), count);
+  // Never freed, like the static sites of C++.
+  const auto keep = [](std::string_view s) {
+    auto* copy = new char[s.size() + 1];
+    std::memcpy(copy, s.data(), s.size());
+    return std::string_view{copy, s.size()};
+  };
+  auto* s = new site(*new site_description{keep(d.name), keep(d.module), keep(d.file), d.line, d.level, d.kind});
+  std::vector<attribute_description> list(attributes, attributes + count);  // registering copies the keys
+  register_site(*s, list.data(), count);
   return s;
 }
 
