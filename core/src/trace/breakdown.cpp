@@ -131,8 +131,10 @@ breakdown break_down(const trace_tree& tree, std::size_t root) {
     if (const auto s = shares.find(i); s != shares.end()) wall[place->second] += s->second;
   }
   for (std::size_t i = 0; i < wall.size(); ++i) out.phases[i].wall_ns = std::llround(wall[i]);
-  std::stable_sort(out.phases.begin(), out.phases.end(),
-                   [](const phase_time& a, const phase_time& b) { return a.wall_ns > b.wall_ns; });
+  // By name where shares are equal: the order never depends on the input's.
+  std::sort(out.phases.begin(), out.phases.end(), [](const phase_time& a, const phase_time& b) {
+    return std::pair(-a.wall_ns, std::string_view{a.name}) < std::pair(-b.wall_ns, std::string_view{b.name});
+  });
   return out;
 }
 
