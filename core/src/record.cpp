@@ -249,9 +249,21 @@ void free_slot(open_slot* slot, thread_block* mine) noexcept {
 
 }  // namespace
 
+void close_at_limit(open_slot* slot, thread_block* b, std::uint64_t end) noexcept {
+  const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
+  if (std::uint64_t* p = reserve(b, bytes)) {
+    copy_record(p, slot, bytes, end);
+    publish(b, bytes);
+  }
+  put(&slot->words[2], 0);
+  b->top = slot;
+}
+
 void close_slow(open_slot* slot) noexcept {
   const std::uint64_t end = ticks();
-  thread_block* b = nullptr;
+  thread_block* b = tls.block;
+  if (b != nullptr && b->top == slot + 1) return close_at_limit(slot, b, end);  // only the clock is rare
+  b = nullptr;
   if (slot->block != abandoned_block && (b = block_or_count()) != nullptr) {
     const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
     if (std::uint64_t* p = reserve(b, bytes)) {

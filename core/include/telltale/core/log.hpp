@@ -78,8 +78,9 @@ template <class... A>
   publish(tls.block, record_bytes(max_payload_words));
 }
 
+// Inlined, so that lengths that are known while compiling stay so.
 template <class... A>
-inline void write_log(const site& s, const A&... a) noexcept {
+[[gnu::always_inline]] inline void write_log(const site& s, const A&... a) noexcept {
   const std::size_t words = (std::size_t{0} + ... + payload_words(a));
   if constexpr (sizeof...(A) != 0) {
     if (words > max_payload_words) [[unlikely]]

@@ -133,7 +133,6 @@ class span {
   template <class... A>
   [[gnu::always_inline]] void begin(site& s, const A&... a) noexcept {
     const std::size_t words = (std::size_t{0} + ... + detail::payload_words(a));
-    former_ = detail::tls.current;
     if (words <= detail::slot_payload_words) [[likely]] {
       const detail::opening o = detail::open(s, words);
       if (o.slot == nullptr) [[unlikely]]
@@ -141,30 +140,42 @@ class span {
       [[maybe_unused]] std::uint64_t* p = o.slot->words + detail::header_words;
       ((p = detail::put_attribute(p, a)), ...);
       detail::opened(o);
+      former_span_ = o.parent_span;
+      former_rest_ = o.parent_rest;
       slot_ = o.slot;
     } else {
-      begin_large(s, a...);
+      save_position();
+      slot_ = begin_large(s, a...);
     }
   }
 
   [[gnu::always_inline]] void end() noexcept {
-    if (!former_.span) [[unlikely]]
-      return end_root();
+    if (former_span_ == 0) [[unlikely]]
+      return end_root(slot_, former_rest_);
     detail::close(slot_);
-    static_cast<position&>(detail::tls.current) = former_;
+    restore_position();
   }
 
+  void save_position() noexcept {
+    const detail::position_words now = detail::load_position(detail::tls.current);
+    former_span_ = now.span;
+    former_rest_ = now.rest;
+  }
+  void restore_position() const noexcept { detail::store_position(detail::tls.current, {former_span_, former_rest_}); }
+
   detail::open_slot* slot_ = nullptr;
-  union {  // meaningless until begin(): a span that is off touches nothing but slot_
-    position former_;
-  };
+  // What was current before, as detail::position_words has it; two scalars, so that they stay in registers. Meaningless
+  // until begin(): a span that is off touches nothing but slot_.
+  std::uint64_t former_span_;
+  std::uint64_t former_rest_;
 
  private:
-  // Nothing was current before it: the trace ends with the span that began it.
-  [[gnu::noinline]] void end_root() noexcept {
-    const bool ends_trace = detail::began_trace(slot_);
-    detail::close(slot_);
-    static_cast<position&>(detail::tls.current) = former_;
+  // Nothing was current before it: the trace ends with the span that began it. (Static, as begin_large is, so that the
+  // object's address is never taken and it lives in registers.)
+  [[gnu::noinline]] static void end_root(detail::open_slot* slot, std::uint64_t former_rest) noexcept {
+    const bool ends_trace = detail::began_trace(slot);
+    detail::close(slot);
+    detail::store_position(detail::tls.current, {0, former_rest});
     if (ends_trace) detail::tls.current.trace = {};
   }
 
@@ -182,13 +193,13 @@ class span {
   // What doesn't fit into the slot travels as records of its own. (By value, so that the common way can keep the
   // attributes in registers.)
   template <class... A>
-  [[gnu::noinline, gnu::cold]] void begin_large(site& s, A... a) noexcept {
+  [[gnu::noinline, gnu::cold]] static detail::open_slot* begin_large(site& s, A... a) noexcept {
     const detail::opening o = detail::open(s, 0);
-    if (o.slot == nullptr) return;
+    if (o.slot == nullptr) return nullptr;
     detail::static_attributes_follow(o.slot);
     detail::opened(o);
-    slot_ = o.slot;
-    set(a...);
+    (detail::set_late(o.slot, a), ...);
+    return o.slot;
   }
 };
 
@@ -207,7 +218,7 @@ class scope : public span {
         end();
         slot_ = nullptr;
       } else {
-        static_cast<position&>(detail::tls.current) = former_;
+        restore_position();
       }
       detail::end_scope(scope_);
     }
@@ -218,7 +229,7 @@ class scope : public span {
   void begin_both(site& s, const A&... a) noexcept {
     using table = detail::attribute_table<A...>;
     const bool on = s.on(table::entries, table::count);
-    former_ = detail::tls.current;
+    save_position();
     const detail::new_scope node = detail::begin_scope(s);
     if (node.id != 0) {
       [[maybe_unused]] std::uint64_t* p = node.words;

@@ -107,6 +107,34 @@ inline void publish(thread_block* b, std::size_t bytes) noexcept {
   b->head.store(b->head.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
 }
 
+// --- the current position -----------------------------------------------------------------------------------------
+
+// A position as two words, which is how it is loaded and stored, one by one: a load that is wider than the stores
+// before it waits until they have left the store buffer. (g++ joins the two where it is let.)
+struct position_words {
+  std::uint64_t span = 0;
+  std::uint64_t rest = 0;  // scope (32) | origin (16) | flags (16)
+};
+static_assert(sizeof(position) == sizeof(position_words) && sizeof(context) == 2 * sizeof(position_words));
+
+inline position_words load_position(const context& c) noexcept {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&c);
+  position_words p;
+  std::memcpy(&p.span, bytes, 8);
+  std::memcpy(&p.rest, bytes + 8, 8);
+  asm("" : "+r"(p.span), "+r"(p.rest));  // in two registers, not in a wide one
+  return p;
+}
+inline void store_position(context& c, const position_words& p) noexcept {
+  auto* bytes = reinterpret_cast<unsigned char*>(&c);
+  std::memcpy(bytes, &p.span, 8);
+  asm("" : : : "memory");
+  std::memcpy(bytes + 8, &p.rest, 8);
+}
+constexpr position_words position_at(std::uint64_t span, std::uint32_t site, std::uint64_t rest) noexcept {
+  return {span, (rest & 0xffff'0000'ffff'ffffu) | std::uint64_t{site & 0xffff} << 32};
+}
+
 // --- identifiers --------------------------------------------------------------------------------------------------
 
 // 64 bits that no other call in this process returns: a Weyl sequence (steps of 2^64 / golden ratio) from a start that
@@ -140,8 +168,11 @@ TELLTALE_EXPORT thread_block* block_or_count() noexcept;
 TELLTALE_EXPORT open_slot* take_slot_slow(thread_block* b) noexcept;
 // Gives the current context a trace of its own if it has none; says whether it did.
 TELLTALE_EXPORT bool begin_trace(thread_state& t) noexcept;
-// close() where something about it is rare: it ends out of order or on another thread, a fork lies between, no block.
+// close() where something about it is rare: it ends out of order or on another thread, a fork lies between, no block,
+// no time-stamp counter.
 TELLTALE_EXPORT void close_slow(open_slot* slot) noexcept;
+// close() of this thread's last span, stamped, where the ring has no room at once.
+TELLTALE_EXPORT void close_at_limit(open_slot* slot, thread_block* b, std::uint64_t end) noexcept;
 
 inline std::uint64_t ticks_of(const thread_block* b) noexcept {
 #if defined(__x86_64__)
@@ -155,6 +186,8 @@ inline std::uint64_t ticks_of(const thread_block* b) noexcept {
 struct opening {
   open_slot* slot = nullptr;  // null: it cannot be recorded, which is counted; the parent stays current
   std::uint64_t begin = 0;
+  std::uint64_t parent_span = 0;  // what was current before, as position_words has it
+  std::uint64_t parent_rest = 0;
 };
 
 // Takes a slot, gives the span its ids, makes it the current one and stamps its begin. The caller then writes the
@@ -173,19 +206,20 @@ struct opening {
   }
   std::uint64_t* w = slot->words;
   context& now = t.current;
-  std::uint64_t first = first_word(record_bytes(payload_words), record_kind::span, s.id());
-  if (!now.span) [[unlikely]] {
+  const std::uint32_t site = s.id();
+  const position_words parent = load_position(now);
+  std::uint64_t first = first_word(record_bytes(payload_words), record_kind::span, site);
+  if (parent.span == 0) [[unlikely]] {
     if (begin_trace(t)) first |= std::uint64_t{state_began_trace} << 16;
   }
   const std::uint64_t id = next_id(t);
   put(&w[0], first);
-  put(&w[1], second_word(now.scope.value, payload_words));
+  put(&w[1], second_word(static_cast<std::uint32_t>(parent.rest), payload_words));
   put_pair(&w[4], now.trace);
   put(&w[6], id);
-  put(&w[7], now.span.value);
-  now.span.value = id;
-  now.origin = static_cast<std::uint16_t>(s.id());
-  return {slot, ticks_of(b)};
+  put(&w[7], parent.span);
+  store_position(now, position_at(id, site, parent.rest));
+  return {slot, ticks_of(b), parent.span, parent.rest};
 }
 
 inline void opened(const opening& o) noexcept {
@@ -220,18 +254,21 @@ inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t byt
 }
 
 // Stamps the end, writes the record and frees the slot. Any thread may call it. Doesn't touch the current context.
+// What is rare is called last, so that the common way has no registers to save.
 [[gnu::noinline]] inline void close(open_slot* slot) noexcept {
   thread_block* b = tls.block;
   // The last one that this thread opened, as nearly always: everything about it is this thread's own.
-  if (b == nullptr || b->top != slot + 1) [[unlikely]]
+  if (b == nullptr || b->top != slot + 1 || b->slow_clock != 0) [[unlikely]]
     return close_slow(slot);
   const std::uint64_t end = ticks_of(b);
+  const std::uint64_t head = b->head.load(std::memory_order_relaxed);
   const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
-  if (std::uint64_t* p = reserve(b, bytes)) [[likely]] {
-    prefetch_ahead(p);
-    copy_record(p, slot, bytes, end);
-    publish(b, bytes);
-  }
+  if (head + bytes > b->limit) [[unlikely]]
+    return close_at_limit(slot, b, end);
+  std::uint64_t* p = b->ring + (head & b->mask) / 8;
+  prefetch_ahead(p);
+  copy_record(p, slot, bytes, end);
+  b->head.store(head + bytes, std::memory_order_release);
   put(&slot->words[2], 0);
   b->top = slot;
 }
