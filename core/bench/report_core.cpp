@@ -31,7 +31,7 @@ using telltale::bench::value_at_most;
 namespace {
 
 constexpr int pairs = 201;
-constexpr int chunk = 500;
+constexpr int chunk = 4000;  // half of what a default ring takes
 
 [[gnu::noinline]] void our_span(std::uint64_t n, std::uint64_t m) {
   TELLTALE_SPAN("msm", "n"_a = n, "m"_a = m, "device"_a = "cuda:0 stream 42");
@@ -231,8 +231,17 @@ int main(int argc, char** argv) {
   telltale::bench::add_lttng_figures(report);
   report.add({.name = "counter increment", .value = counter_ns(), .unit = "ns", .bar = value_at_most(5)});
   telltale::bench::add_sustained_figures(report);
+  const auto lost = [] {
+    const telltale::statistics now = telltale::stats();
+    return now.dropped_total() + now.sink_dropped + now.sink_errors;
+  };
+  const std::uint64_t lost_before = lost();
   report.add(
       end_to_end().as_figure("end to end to JSON lines, process CPU", "hand-written JSON writer", ratio_at_most(2.1)));
+  report.add({.name = "end to end, records lost",
+              .value = static_cast<double>(lost() - lost_before),
+              .unit = "",
+              .bar = value_at_most(0)});
   report.add(
       {.name = "resident memory over 10 M spans", .value = memory_growth(), .unit = "MiB", .bar = value_at_most(1)});
   telltale::bench::add_compile_time_figures(report);
