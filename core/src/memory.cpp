@@ -139,6 +139,7 @@ memory_map* memory_locked() noexcept {
 thread_block* attach() noexcept {
   if (tls.block != nullptr) return tls.block;
   if (exhausted.load(std::memory_order_relaxed)) return nullptr;
+  engine::ensure_configured();  // a counter may come before any call site: sizes and clock must be chosen first
   {
     const std::lock_guard lock(registry_mutex);
     memory_map* m = memory_locked();

@@ -1,6 +1,7 @@
 // slow_host SLOW_PLUGIN.so: one thread loads it, another records for the first time meanwhile.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdio>
 #include <telltale/core/telltale.hpp>
 #include <thread>
@@ -8,7 +9,7 @@
 TELLTALE_MODULE("slow_host");
 
 extern "C" {
-[[gnu::visibility("default")]] volatile int loading = 0;
+[[gnu::visibility("default")]] std::atomic<int> loading{0};
 }
 
 int main(int argc, char** argv) {
