@@ -79,6 +79,7 @@ class span {
  public:
   template <class S, class F>
   span(S site_of_call, F&& attributes) noexcept {  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    leave_unset();
     site& s = site_of_call();
     if (s.maybe_on()) [[unlikely]] {
       using table = decltype(attributes(detail::collect_table{}));
@@ -128,7 +129,11 @@ class span {
   TELLTALE_EXPORT context get_context() const noexcept;
 
  protected:
-  span() noexcept {}
+  span() noexcept { leave_unset(); }
+
+  // Gives what begin() fills some value, at the cost of no instruction: a span that is off must touch nothing but
+  // slot_, and the compiler cannot always see that nothing else of it is then read.
+  [[gnu::always_inline]] void leave_unset() noexcept { asm("" : "=r"(former_span_), "=r"(former_rest_)); }
 
   template <class... A>
   [[gnu::always_inline]] void begin(site& s, const A&... a) noexcept {
