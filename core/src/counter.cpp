@@ -1,6 +1,8 @@
 // Counters: listing them, and adding their cells up.
 #include <algorithm>
+#include <chrono>
 #include <telltale/core/counter.hpp>
+#include <telltale/core/metric_snapshot.hpp>
 
 #include "engine.hpp"
 #include "memory.hpp"
@@ -49,6 +51,26 @@ std::vector<counter_value> counters() {
   std::vector<counter_value> out;
   for (const counter* c : listed) out.push_back({std::string(c->name()), std::string(c->description()), c->value()});
   std::sort(out.begin(), out.end(), [](const counter_value& a, const counter_value& b) { return a.name < b.name; });
+  return out;
+}
+
+namespace {
+std::int64_t wall_ns() {
+  return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+const std::int64_t loaded_ns = wall_ns();
+}  // namespace
+
+metric_snapshot snapshot_metrics() {
+  static const auto no_labels = std::make_shared<const label_set>();
+  metric_snapshot out{loaded_ns, wall_ns(), {}};
+  for (counter_value& c : counters()) {
+    metric m;
+    m.name = std::move(c.name);
+    m.description = std::move(c.description);
+    m.numbers.push_back({no_labels, static_cast<std::int64_t>(c.value), {}});
+    out.metrics.push_back(std::move(m));
+  }
   return out;
 }
 

@@ -1,4 +1,5 @@
 // Counters: exact over threads that come and go.
+#include <telltale/core/metric_snapshot.hpp>
 #include <thread>
 
 #include "recorded.hpp"
@@ -57,6 +58,21 @@ TEST(Counters, BeyondTheCellsShareOneAndStayExact) {
   }
   for (auto& t : threads) t.join();
   for (auto& c : all) EXPECT_EQ(c->value(), 800u) << c->name();
+}
+
+TEST(Counters, StandInTheSnapshot) {
+  static constinit telltale::counter seen{"test.seen", "seen in the snapshot"};
+  seen.add(7);
+  const telltale::metric_snapshot all = telltale::snapshot_metrics();
+  const auto found = std::find_if(all.metrics.begin(), all.metrics.end(),
+                                  [](const telltale::metric& m) { return m.name == "test.seen"; });
+  ASSERT_NE(found, all.metrics.end());
+  EXPECT_EQ(found->kind, telltale::metric_kind::counter);
+  EXPECT_EQ(found->description, "seen in the snapshot");
+  ASSERT_EQ(found->numbers.size(), 1u);
+  EXPECT_EQ(std::get<std::int64_t>(found->numbers[0].value), 7);
+  EXPECT_TRUE(found->numbers[0].labels->labels.empty());
+  EXPECT_LT(all.start_ns, all.time_ns);
 }
 
 }  // namespace

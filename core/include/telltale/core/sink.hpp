@@ -133,6 +133,8 @@ class sink {
 
   virtual std::uint64_t dropped() const { return 0; }  // records it could not take
   virtual std::uint64_t errors() const { return 0; }
+  virtual std::uint64_t retries() const { return 0; }        // deliveries it tried again
+  virtual std::uint64_t spooled_bytes() const { return 0; }  // what waits on disk for a better moment
 };
 
 // Appends the message of a line with its fields filled in.

@@ -12,15 +12,12 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <telltale/core/attribute_value.hpp>
 #include <telltale/core/sink.hpp>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace telltale {
-
-using attribute_value = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
-TELLTALE_EXPORT std::string to_string(const attribute_value& v);
 
 struct trace_link {
   trace_id trace;
