@@ -17,24 +17,14 @@ struct column {
   std::array<std::string_view, 2> phases;
 };
 constexpr std::string_view root_name = "prove_groth16";
-constexpr std::array<column, 18> columns{{{"queue", {"queue"}},
-                                          {"key", {"load_key"}},
-                                          {"witness", {"load_witness"}},
-                                          {"rows", {"evaluate_rows"}},
-                                          {"intt", {"intt"}},
-                                          {"shift", {"coset_shift"}},
-                                          {"ntt", {"ntt"}},
-                                          {"quot", {"quotient"}},
-                                          {"msm_h", {"msm_h"}},
-                                          {"msm_a", {"msm_a"}},
-                                          {"msm_b1", {"msm_b1"}},
-                                          {"msm_b2", {"msm_b2"}},
-                                          {"msm_c", {"msm_c"}},
-                                          {"assemble", {"assemble"}},
-                                          {"verify", {"verify", "load_vkey"}},
-                                          {"write", {"write"}},
-                                          {"release", {"release"}},
-                                          {"other", {root_name}}}};
+constexpr std::array<column, 21> columns{
+    {{"queue", {"queue"}},        {"key", {"load_key"}},      {"witness", {"load_witness"}},
+     {"rows", {"evaluate_rows"}}, {"intt_a", {"intt_a"}},     {"intt_b", {"intt_b"}},
+     {"intt_c", {"intt_c"}},      {"ntt_a", {"ntt_a"}},       {"ntt_b", {"ntt_b"}},
+     {"ntt_c", {"ntt_c"}},        {"quotient", {"quotient"}}, {"msm_h", {"msm_h"}},
+     {"msm_a", {"msm_a"}},        {"msm_b1", {"msm_b1"}},     {"msm_b2", {"msm_b2"}},
+     {"msm_c", {"msm_c"}},        {"assemble", {"assemble"}}, {"verify", {"verify", "load_vkey"}},
+     {"write", {"write"}},        {"release", {"release"}},   {"other", {root_name}}}};
 
 std::int64_t wall_of(const telltale::breakdown& parts, const column& c) {
   std::int64_t sum = 0;

@@ -1,10 +1,8 @@
 // The quotient's scalars by either code path; each phase is a span.
 #include "prover/ntt/quotient.hpp"
 
-#include <array>
 #include <map>
 #include <mutex>
-#include <string_view>
 #include <telltale/core/telltale.hpp>
 
 #include "prover/curve/bls12_381.hpp"
@@ -17,66 +15,101 @@ namespace prover::ntt {
 
 using namespace telltale::literals;
 
-// The polynomials, as the trace names them.
-enum class operand : std::uint8_t { a, b, c };
-constexpr std::string_view telltale_name(operand o) noexcept {
-  constexpr std::array<std::string_view, 3> names{"a", "b", "c"};
-  return names[static_cast<std::size_t>(o)];
-}
-
 namespace {
 
 template <class Curve>
 using polynomial = secret_vector<typename Curve::fr>;
 
-// Values on the n-th roots of unity become values on the odd 2n-th roots.
+// The steps by either code path. Interpolating takes the coset's powers and 1 / n into the coefficients.
 template <class Curve>
-void move_to_odd_roots(const domain<Curve>& d, operand name, polynomial<Curve>& p, thread_pool& pool) {
-  {
-    TELLTALE_SPAN("intt", "polynomial"_a = name, "size"_a = p.size());
-    d.interpolate(p, pool);
+struct portable_steps {
+  const domain<Curve>& tables;
+  thread_pool& pool;
+
+  static constexpr std::size_t grain = 4096;
+
+  void interpolate(polynomial<Curve>& p) const {
+    tables.interpolate(p, pool);
+    tables.shift(p, pool);
   }
-  {
-    TELLTALE_SPAN("coset_shift", "polynomial"_a = name, "size"_a = p.size());
-    d.shift(p, pool);
+  void interpolate_products(const polynomial<Curve>& a, const polynomial<Curve>& b, polynomial<Curve>& c) const {
+    pool.for_ranges(c.size(), grain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) c[i] = a[i] * b[i];
+    });
+    interpolate(c);
   }
-  TELLTALE_SPAN("ntt", "polynomial"_a = name, "size"_a = p.size());
-  d.evaluate(p, pool);
-}
+  void evaluate(polynomial<Curve>& p) const { tables.evaluate(p, pool); }
+  void quotient(const polynomial<Curve>& a, const polynomial<Curve>& b, const polynomial<Curve>& c,
+                secret_vector<integer<4>>& h) const {
+    pool.for_ranges(h.size(), grain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) h[i] = (a[i] * b[i] - c[i]).to_integer();
+    });
+  }
+};
 
 template <class Curve>
-secret_vector<integer<4>> scalars_by(const domain<Curve>& d, polynomial<Curve> a, polynomial<Curve> b,
-                                     thread_pool& pool) {
-  constexpr std::size_t grain = 4096;
-  const std::size_t n = d.size();
-  polynomial<Curve> c(n);
-  pool.for_ranges(n, grain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) c[i] = a[i] * b[i];
-  });
-  move_to_odd_roots<Curve>(d, operand::a, a, pool);
-  move_to_odd_roots<Curve>(d, operand::b, b, pool);
-  move_to_odd_roots<Curve>(d, operand::c, c, pool);
+struct vector_steps {
+  const vector::ntt_plan& plan;
+  vector::executor threads;
+
+  void interpolate(polynomial<Curve>& p) const { plan.interpolate(words(p), threads); }
+  void interpolate_products(const polynomial<Curve>& a, const polynomial<Curve>& b, polynomial<Curve>& c) const {
+    plan.interpolate_products(words(a), words(b), words(c), threads);
+  }
+  void evaluate(polynomial<Curve>& p) const { plan.evaluate(words(p), threads); }
+  void quotient(const polynomial<Curve>& a, const polynomial<Curve>& b, const polynomial<Curve>& c,
+                secret_vector<integer<4>>& h) const {
+    plan.quotient(words(a), words(b), words(c), words(h), threads);
+  }
+
+ private:
+  static std::span<u64> words(auto& v) { return {reinterpret_cast<u64*>(v.data()), 4 * v.size()}; }
+  static std::span<const u64> words(const auto& v) { return {reinterpret_cast<const u64*>(v.data()), 4 * v.size()}; }
+};
+
+template <class Curve>
+portable_steps<Curve> steps_of(const domain<Curve>& tables, thread_pool& pool) {
+  return {tables, pool};
+}
+template <class Curve>
+vector_steps<Curve> steps_of(const vector::ntt_plan& plan, thread_pool& pool) {
+  return {plan, executor_of(pool)};
+}
+
+// Each transform is a span; c's begins with the products, while a and b are still values.
+template <class Curve>
+secret_vector<integer<4>> scalars_by(const auto& steps, polynomial<Curve> a, polynomial<Curve> b) {
+  const std::size_t n = a.size();
+  polynomial<Curve> c;
+  {
+    TELLTALE_SPAN("intt_c", "size"_a = n);
+    c.resize(n);
+    steps.interpolate_products(a, b, c);
+  }
+  {
+    TELLTALE_SPAN("intt_a", "size"_a = n);
+    steps.interpolate(a);
+  }
+  {
+    TELLTALE_SPAN("intt_b", "size"_a = n);
+    steps.interpolate(b);
+  }
+  {
+    TELLTALE_SPAN("ntt_a", "size"_a = n);
+    steps.evaluate(a);
+  }
+  {
+    TELLTALE_SPAN("ntt_b", "size"_a = n);
+    steps.evaluate(b);
+  }
+  {
+    TELLTALE_SPAN("ntt_c", "size"_a = n);
+    steps.evaluate(c);
+  }
   TELLTALE_SPAN("quotient", "size"_a = n);
   secret_vector<integer<4>> h(n);
-  pool.for_ranges(n, grain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) h[i] = (a[i] * b[i] - c[i]).to_integer();
-  });
+  steps.quotient(a, b, c, h);
   // The operands are wiped here, inside the span: it is part of the phase's work.
-  a = {};
-  b = {};
-  c = {};
-  return h;
-}
-
-// One phase: the vector kernels go over memory three times for all six transforms, the shift and the products.
-template <class Curve>
-secret_vector<integer<4>> scalars_by(const vector::ntt_plan& plan, polynomial<Curve> a, polynomial<Curve> b,
-                                     thread_pool& pool) {
-  TELLTALE_SPAN("quotient", "size"_a = plan.size());
-  secret_vector<integer<4>> h(plan.size());
-  polynomial<Curve> c(plan.size());
-  const auto words = [](auto& v) { return std::span<u64>(reinterpret_cast<u64*>(v.data()), 4 * v.size()); };
-  plan.quotient(words(a), words(b), words(c), words(h), executor_of(pool));
   a = {};
   b = {};
   c = {};
@@ -126,7 +159,8 @@ std::size_t quotient<Curve>::size() const noexcept {
 
 template <class Curve>
 secret_vector<integer<4>> quotient<Curve>::scalars(secret_vector<fr> a, secret_vector<fr> b, thread_pool& pool) const {
-  return std::visit([&](const auto& t) { return scalars_by<Curve>(*t, std::move(a), std::move(b), pool); }, tables_);
+  return std::visit(
+      [&](const auto& t) { return scalars_by<Curve>(steps_of<Curve>(*t, pool), std::move(a), std::move(b)); }, tables_);
 }
 
 template class quotient<bn254>;

@@ -128,85 +128,76 @@ ntt_plan::ntt_plan(scalar_field f, unsigned log_size, const executor& threads, b
   });
 }
 
-void ntt_plan::check(std::span<const std::uint64_t> data) const {
-  if (data.size() != 4 * size_)
-    throw std::invalid_argument("ntt_plan of " + std::to_string(size_) + " elements got " +
-                                std::to_string(data.size() / 4));
+void ntt_plan::check(std::initializer_list<std::span<const std::uint64_t>> arrays) const {
+  for (const auto& data : arrays) {
+    if (data.size() != 4 * size_)
+      throw std::invalid_argument("ntt_plan of " + std::to_string(size_) + " elements got " +
+                                  std::to_string(data.size() / 4));
+  }
 }
 
-void ntt_plan::forward(std::span<std::uint64_t> data, const executor& threads) const {
-  check(data);
-  if (small()) throw std::invalid_argument("ntt_plan::forward needs 64 elements or more");
-  auto pool = workspaces(matrix_.columns);
-  threads.run(matrix_.columns / 8, [&](std::size_t i) {
-    kernels_->columns_down(data.data(), matrix_, 8 * i, back_.down(), back_middle_.data(), pool.borrow()->data());
-  });
-  threads.run(matrix_.rows / 8, [&](std::size_t i) {
-    kernels_->rows_along(data.data(), matrix_, 8 * i, back_.along(), pool.borrow()->data());
-  });
-}
-
-void ntt_plan::extend(std::span<std::uint64_t> data, const executor& threads) const {
-  check(data);
+void ntt_plan::interpolate(std::span<std::uint64_t> data, const executor& threads) const {
+  check({data});
   auto pool = workspaces(std::max(matrix_.columns, matrix_.rows));
   if (small()) {
-    const auto work = pool.borrow();
-    kernels_->small_there_and_back(data.data(), size_, there_.down(), factors_.data(), back_.down(), work->data());
-    kernels_->write_outside(work->data(), matrix_, 0, 1, data.data());
+    kernels_->small_down(data.data(), size_, there_.down(), factors_.data(), pool.borrow()->data());
     return;
   }
   threads.run(matrix_.columns / 8, [&](std::size_t i) {
     kernels_->columns_down(data.data(), matrix_, 8 * i, there_.down(), there_middle_.data(), pool.borrow()->data());
   });
-  threads.run(matrix_.rows / 8, [&](std::size_t i) {
-    kernels_->rows_there_and_back(data.data(), matrix_, 8 * i, there_.along(), factors_.data(), back_.along(),
-                                  pool.borrow()->data());
-  });
-  threads.run(matrix_.columns / 8, [&](std::size_t i) {
-    const auto work = pool.borrow();
-    kernels_->columns_up(data.data(), matrix_, 8 * i, back_middle_.data(), back_.down(), work->data());
-    kernels_->write_outside(work->data(), matrix_, 8 * i, 8, data.data());
-  });
+  finish_interpolation(data, threads);
 }
 
-void ntt_plan::quotient(std::span<std::uint64_t> a, std::span<std::uint64_t> b, std::span<std::uint64_t> c,
-                        std::span<std::uint64_t> h, const executor& threads) const {
-  check(a);
-  check(b);
-  check(c);
-  check(h);
-  std::uint64_t* const arrays[3] = {a.data(), b.data(), c.data()};
-  const std::size_t piece = std::max(matrix_.columns, matrix_.rows) * kNttVectorWords;
-  auto pool = workspaces(3 * std::max(matrix_.columns, matrix_.rows));
-  const auto finish = [&](workspace& work, std::size_t column, std::size_t lanes) {
-    std::uint64_t* w = work.data();
-    kernels_->write_quotient(w, w + piece, w + 2 * piece, matrix_, column, lanes, h.data());
-  };
+void ntt_plan::interpolate_products(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                                    std::span<std::uint64_t> c, const executor& threads) const {
+  check({a, b, c});
+  auto pool = workspaces(std::max(matrix_.columns, matrix_.rows));
   if (small()) {
-    const auto work = pool.borrow();
     kernels_->small_products(a.data(), b.data(), size_, c.data());
-    for (std::size_t k = 0; k < 3; ++k)
-      kernels_->small_there_and_back(arrays[k], size_, there_.down(), factors_.data(), back_.down(),
-                                     work->data() + k * piece);
-    finish(*work, 0, 1);
+    kernels_->small_down(c.data(), size_, there_.down(), factors_.data(), pool.borrow()->data());
     return;
   }
   threads.run(matrix_.columns / 8, [&](std::size_t i) {
-    const auto work = pool.borrow();
     kernels_->products_down(a.data(), b.data(), c.data(), matrix_, 8 * i, there_.down(), there_middle_.data(),
-                            work->data());
-    for (std::size_t k = 0; k < 2; ++k)
-      kernels_->columns_down(arrays[k], matrix_, 8 * i, there_.down(), there_middle_.data(), work->data());
+                            pool.borrow()->data());
   });
-  threads.run(3 * matrix_.rows / 8, [&](std::size_t i) {
-    kernels_->rows_there_and_back(arrays[i % 3], matrix_, i / 3 * 8, there_.along(), factors_.data(), back_.along(),
-                                  pool.borrow()->data());
+  finish_interpolation(c, threads);
+}
+
+void ntt_plan::finish_interpolation(std::span<std::uint64_t> data, const executor& threads) const {
+  auto pool = workspaces(matrix_.columns);
+  threads.run(matrix_.rows / 8, [&](std::size_t i) {
+    kernels_->rows_down(data.data(), matrix_, 8 * i, there_.along(), factors_.data(), pool.borrow()->data());
+  });
+}
+
+void ntt_plan::evaluate(std::span<std::uint64_t> data, const executor& threads) const {
+  check({data});
+  auto pool = workspaces(std::max(matrix_.columns, matrix_.rows));
+  if (small()) {
+    kernels_->small_up(data.data(), size_, back_.down(), pool.borrow()->data());
+    return;
+  }
+  threads.run(matrix_.rows / 8, [&](std::size_t i) {
+    kernels_->rows_up(data.data(), matrix_, 8 * i, back_.along(), pool.borrow()->data());
   });
   threads.run(matrix_.columns / 8, [&](std::size_t i) {
-    const auto work = pool.borrow();
-    for (std::size_t k = 0; k < 3; ++k)
-      kernels_->columns_up(arrays[k], matrix_, 8 * i, back_middle_.data(), back_.down(), work->data() + k * piece);
-    finish(*work, 8 * i, 8);
+    kernels_->columns_up(data.data(), matrix_, 8 * i, back_middle_.data(), back_.down(), pool.borrow()->data());
+  });
+}
+
+void ntt_plan::quotient(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                        std::span<const std::uint64_t> c, std::span<std::uint64_t> h, const executor& threads) const {
+  check({a, b, c, h});
+  if (small()) {
+    kernels_->small_quotient(a.data(), b.data(), c.data(), size_, h.data());
+    return;
+  }
+  // A row at a time: a multiple of eight elements, and as many tasks as there are rows.
+  threads.run(matrix_.rows, [&](std::size_t i) {
+    const std::size_t at = 4 * i * matrix_.columns;
+    kernels_->quotient(a.data() + at, b.data() + at, c.data() + at, matrix_.columns, h.data() + at);
   });
 }
 

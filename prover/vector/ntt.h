@@ -1,7 +1,10 @@
 // Number-theoretic transforms over the scalar fields of BN254 and BLS12-381, as a Groth16 prover needs them.
 //
 //   const ntt_plan plan(scalar_field::bn254, 18, executor{});
-//   plan.quotient(a, b, c, h, threads);   // h: the scalars of the H points, plain
+//   plan.interpolate_products(a, b, c, threads);   // a, b: values on the domain; c: coefficients
+//   for (auto* p : {a, b}) plan.interpolate(*p, threads);
+//   for (auto* p : {a, b, c}) plan.evaluate(*p, threads);
+//   plan.quotient(a, b, c, h, threads);            // h: the scalars of the H points, plain
 //
 // Elements are four little-endian words in Montgomery form with R = 2^256 (the form of a .zkey's coefficients times a
 // witness). The domain is the powers of w, of order n = 2^k, w = 5^((r - 1) / n); the coset is g times it, g the root
@@ -10,10 +13,11 @@
 // The n elements are a matrix: transforms go down eight columns at a time, then along eight rows at a time (W. M.
 // Gentleman, G. Sande, "Fast Fourier transforms for fun and profit", 1966), each in the second-level cache. Going to
 // coefficients leaves bit-reversed order and coming back takes it, so there is no pass that only permutes; the
-// multiplication by powers of g and by 1 / n happens between the two, while the rows are at hand. Three passes over
-// memory in all.
+// multiplication by powers of g and by 1 / n happens on the way to coefficients, while the rows are at hand. Each
+// transform goes over memory twice.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -23,8 +27,8 @@
 
 namespace prover::vector {
 
-// Immutable; any number of threads may use one. Its memory: 64 n bytes. Each call works in 320 sqrt(n) bytes per thread
-// (quotient in three times that), wiped before they are freed.
+// Immutable; any number of threads may use one. Its memory: 64 n bytes. Each call works in 320 sqrt(n) bytes per
+// thread, wiped before they are freed.
 class ntt_plan {
  public:
   // Throws std::invalid_argument where the field has no root of order 2^(log_size + 1).
@@ -34,18 +38,18 @@ class ntt_plan {
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return (there_middle_.size() + back_middle_.size()) * 8; }
 
-  // In the calls below every array must be size() elements long, else std::invalid_argument.
+  // In the calls below every array must be size() elements long, else std::invalid_argument. They follow each other as
+  // above: what one leaves is only good for the next.
 
-  // The values of the polynomial with coefficients `data`, in bit-reversed order, the constant 2^4 times each, reduced
-  // to below 1.1 r only: a transform to measure and test, the first half of a convolution. For size() >= 64.
-  void forward(std::span<std::uint64_t> data, const executor& threads) const;
-
-  // From values on the domain to values of the same polynomial on the coset, both in natural order.
-  void extend(std::span<std::uint64_t> data, const executor& threads) const;
-
-  // From a and b on the domain, values of two polynomials: with c the polynomial of the products a_i b_i, to
-  // h = a b - c on the coset, as plain integers. a, b and c are overwritten; what c and h hold before doesn't matter.
-  void quotient(std::span<std::uint64_t> a, std::span<std::uint64_t> b, std::span<std::uint64_t> c,
+  // From values on the domain, in natural order, to coefficients.
+  void interpolate(std::span<std::uint64_t> data, const executor& threads) const;
+  // The same for the products a_i b_i, into c.
+  void interpolate_products(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                            std::span<std::uint64_t> c, const executor& threads) const;
+  // From coefficients to values on the coset, in natural order: elements with R = 2^260, reduced to below 1.1 r only.
+  void evaluate(std::span<std::uint64_t> data, const executor& threads) const;
+  // h = a b - c of values on the coset, as plain integers.
+  void quotient(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::span<const std::uint64_t> c,
                 std::span<std::uint64_t> h, const executor& threads) const;
 
  private:
@@ -58,7 +62,8 @@ class ntt_plan {
   direction make_direction(const limbs5& root) const;
   limbs5 power(limbs5 base, std::span<const std::uint64_t> exponent) const;
   limbs5 plain(std::uint64_t x) const;
-  void check(std::span<const std::uint64_t> data) const;
+  void check(std::initializer_list<std::span<const std::uint64_t>> arrays) const;
+  void finish_interpolation(std::span<std::uint64_t> data, const executor& threads) const;
   bool small() const { return matrix_.columns < 8; }
 
   const ntt_kernels* kernels_;

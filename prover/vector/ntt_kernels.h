@@ -46,27 +46,26 @@ struct ntt_kernels {
   void (*products_down)(const std::uint64_t* a, const std::uint64_t* b, std::uint64_t* data, const ntt_matrix& m,
                         std::size_t column, const ntt_roots& roots, const std::uint64_t* middle,
                         std::uint64_t* workspace);
-  // Eight rows from `row`: transform along, results below 1.1 p in the kernels' form; order bit-reversed.
-  void (*rows_along)(std::uint64_t* data, const ntt_matrix& m, std::size_t row, const ntt_roots& roots,
-                     std::uint64_t* workspace);
-  // Eight rows: transform along, times factors[column], and back, in place.
-  void (*rows_there_and_back)(std::uint64_t* data, const ntt_matrix& m, std::size_t row, const ntt_roots& there,
-                              const limbs5* factors, const ntt_roots& back, std::uint64_t* workspace);
-  // Eight columns: times the middle table and transform upwards; leaves the results in the workspace, a vector per row.
-  void (*columns_up)(const std::uint64_t* data, const ntt_matrix& m, std::size_t column, const std::uint64_t* middle,
+  // Eight rows from `row`: transform along, times factors[column]; rows_up takes what this leaves.
+  void (*rows_down)(std::uint64_t* data, const ntt_matrix& m, std::size_t row, const ntt_roots& roots,
+                    const limbs5* factors, std::uint64_t* workspace);
+  // Eight rows as rows_down leaves them: transform along, and rows again.
+  void (*rows_up)(std::uint64_t* data, const ntt_matrix& m, std::size_t row, const ntt_roots& roots,
+                  std::uint64_t* workspace);
+  // Eight columns: times the middle table, transform upwards, back in place, in the kernels' form below 1.1 p.
+  void (*columns_up)(std::uint64_t* data, const ntt_matrix& m, std::size_t column, const std::uint64_t* middle,
                      const ntt_roots& roots, std::uint64_t* workspace);
-  // For a few elements, at an eighth of the speed: there, times factors, and back, in lane 0 of the workspace.
-  void (*small_there_and_back)(const std::uint64_t* data, std::size_t n, const ntt_roots& there, const limbs5* factors,
-                               const ntt_roots& back, std::uint64_t* workspace);
+  // h = a b - c of `count` elements, a multiple of eight, as columns_up leaves them; h as plain integers.
+  void (*quotient)(const std::uint64_t* a, const std::uint64_t* b, const std::uint64_t* c, std::size_t count,
+                   std::uint64_t* h);
 
+  // The same for n elements that are no matrix, at an eighth of the speed.
   void (*small_products)(const std::uint64_t* a, const std::uint64_t* b, std::size_t n, std::uint64_t* data);
-
-  // From workspaces of columns_up to eight columns of data (lanes_used of them): the elements in the outside form.
-  void (*write_outside)(const std::uint64_t* workspace, const ntt_matrix& m, std::size_t column, std::size_t lanes_used,
-                        std::uint64_t* data);
-  // The same for a * b - c, as plain integers.
-  void (*write_quotient)(const std::uint64_t* a, const std::uint64_t* b, const std::uint64_t* c, const ntt_matrix& m,
-                         std::size_t column, std::size_t lanes_used, std::uint64_t* data);
+  void (*small_down)(std::uint64_t* data, std::size_t n, const ntt_roots& roots, const limbs5* factors,
+                     std::uint64_t* workspace);
+  void (*small_up)(std::uint64_t* data, std::size_t n, const ntt_roots& roots, std::uint64_t* workspace);
+  void (*small_quotient)(const std::uint64_t* a, const std::uint64_t* b, const std::uint64_t* c, std::size_t n,
+                         std::uint64_t* h);
 };
 
 // Throws std::runtime_error for a backend that cannot run here.

@@ -49,17 +49,21 @@ struct ntt_passes {
     }
     power = F::load(limbs);
     for (std::size_t c = 0; c < m.columns / 8; ++c) {
-      word w[4];
-      F::pack(F::canonical(power), w);
-      for (std::size_t i = 0; i < 4; ++i) V::store(table + (c * m.rows + row) * 32 + 8 * i, w[i]);
+      store_vector(table + (c * m.rows + row) * 32, F::canonical(power));
       power = F::mul_called(power, eighth);
     }
   }
 
-  PROVER_VECTOR_INLINE static element load_middle(const std::uint64_t* p) {
+  // Eight elements as a vector: word by word.
+  PROVER_VECTOR_INLINE static element load_vector(const std::uint64_t* p) {
     word w[4];
     PROVER_VECTOR_UNROLL for (std::size_t i = 0; i < 4; ++i) w[i] = V::load(p + 8 * i);
     return F::unpack(w);
+  }
+  PROVER_VECTOR_INLINE static void store_vector(std::uint64_t* p, const element& a) {
+    word w[4];
+    F::pack(a, w);
+    PROVER_VECTOR_UNROLL for (std::size_t i = 0; i < 4; ++i) V::store(p + 8 * i, w[i]);
   }
   // Eight consecutive elements; F::mul leaves them below 2 p, which fits into 256 bits for both fields.
   PROVER_VECTOR_INLINE static element load_elements(const std::uint64_t* p) {
@@ -98,7 +102,7 @@ struct ntt_passes {
     T::down(workspace, m.rows, roots.powers, roots.quarter);
     const std::uint64_t* factor = middle + column / 8 * m.rows * 32;
     for (std::size_t r = 0; r < m.rows; ++r) {
-      const element x = F::mul(F::load(workspace + r * kWords), load_middle(factor + r * 32));
+      const element x = F::mul(F::load(workspace + r * kWords), load_vector(factor + r * 32));
       store_elements(data + (r * m.columns + column) * 4, x);
     }
   }
@@ -123,77 +127,83 @@ struct ntt_passes {
       V::store_transposed(rows, c * 4, w);
     }
   }
-  static void rows_along(std::uint64_t* data, const ntt_matrix& m, std::size_t row, const ntt_roots& roots,
-                         std::uint64_t* workspace) {
+  // Between the two, a block of eight rows holds its columns one after the other, each a vector of eight elements.
+  static void rows_down(std::uint64_t* data, const ntt_matrix& m, std::size_t row, const ntt_roots& roots,
+                        const limbs5* factors, std::uint64_t* workspace) {
     load_rows(data, m, row, workspace);
     T::down(workspace, m.columns, roots.powers, roots.quarter);
-    store_rows(workspace, m, row, data);
-  }
-  static void rows_there_and_back(std::uint64_t* data, const ntt_matrix& m, std::size_t row, const ntt_roots& there,
-                                  const limbs5* factors, const ntt_roots& back, std::uint64_t* workspace) {
-    load_rows(data, m, row, workspace);
-    there_and_back(m.columns, there, factors, back, workspace);
-    store_rows(workspace, m, row, data);
-  }
-  static void there_and_back(std::size_t n, const ntt_roots& there, const limbs5* factors, const ntt_roots& back,
-                             std::uint64_t* workspace) {
-    T::down(workspace, n, there.powers, there.quarter);
-    for (std::size_t c = 0; c < n; ++c) {
-      F::store(workspace + c * kWords, F::mul(F::load(workspace + c * kWords), T::broadcast(factors[c])));
+    std::uint64_t* const block = data + row * m.columns * 4;
+    for (std::size_t c = 0; c < m.columns; ++c) {
+      store_vector(block + c * 32, F::mul(F::load(workspace + c * kWords), T::broadcast(factors[c])));
     }
-    T::up(workspace, n, back.powers, back.quarter);
   }
-  static void columns_up(const std::uint64_t* data, const ntt_matrix& m, std::size_t column,
-                         const std::uint64_t* middle, const ntt_roots& roots, std::uint64_t* workspace) {
+  static void rows_up(std::uint64_t* data, const ntt_matrix& m, std::size_t row, const ntt_roots& roots,
+                      std::uint64_t* workspace) {
+    const std::uint64_t* const block = data + row * m.columns * 4;
+    for (std::size_t c = 0; c < m.columns; ++c) F::store(workspace + c * kWords, load_vector(block + c * 32));
+    T::up(workspace, m.columns, roots.powers, roots.quarter);
+    store_rows(workspace, m, row, data);
+  }
+  static void columns_up(std::uint64_t* data, const ntt_matrix& m, std::size_t column, const std::uint64_t* middle,
+                         const ntt_roots& roots, std::uint64_t* workspace) {
     const std::uint64_t* factor = middle + column / 8 * m.rows * 32;
     for (std::size_t r = 0; r < m.rows; ++r) {
       const element x = load_elements(data + (r * m.columns + column) * 4);
-      F::store(workspace + r * kWords, F::mul(x, load_middle(factor + r * 32)));
+      F::store(workspace + r * kWords, F::mul(x, load_vector(factor + r * 32)));
     }
     T::up(workspace, m.rows, roots.powers, roots.quarter);
-  }
-  static void small_there_and_back(const std::uint64_t* data, std::size_t n, const ntt_roots& there,
-                                   const limbs5* factors, const ntt_roots& back, std::uint64_t* workspace) {
-    for (std::size_t i = 0; i < n; ++i) F::store(workspace + i * kWords, from_words(data + 4 * i));
-    there_and_back(n, there, factors, back, workspace);
-  }
-  static void small_products(const std::uint64_t* a, const std::uint64_t* b, std::size_t n, std::uint64_t* data) {
-    for (std::size_t i = 0; i < n; ++i) {
-      write(F::canonical(product(from_words(a + 4 * i), from_words(b + 4 * i))), 1, data + 4 * i);
-    }
-  }
-
-  static void write(const element& x, std::size_t lanes_used, std::uint64_t* to) {
-    if (lanes_used == 8) {
-      store_elements(to, x);
-      return;
-    }
-    std::uint64_t all[32];
-    store_elements(all, x);
-    for (std::size_t i = 0; i < 4 * lanes_used; ++i) to[i] = all[i];
-  }
-  static void write_outside(const std::uint64_t* workspace, const ntt_matrix& m, std::size_t column,
-                            std::size_t lanes_used, std::uint64_t* data) {
-    const element factor = F::constant(constants::to_outside);
     for (std::size_t r = 0; r < m.rows; ++r) {
-      write(F::canonical(F::mul(F::load(workspace + r * kWords), factor)), lanes_used,
-            data + (r * m.columns + column) * 4);
+      store_elements(data + (r * m.columns + column) * 4, F::reduce(F::load(workspace + r * kWords)));
     }
   }
-  static void write_quotient(const std::uint64_t* a, const std::uint64_t* b, const std::uint64_t* c,
-                             const ntt_matrix& m, std::size_t column, std::size_t lanes_used, std::uint64_t* data) {
+  // a b - c of numbers in the kernels' form, as plain integers.
+  PROVER_VECTOR_INLINE static element difference(const element& a, const element& b, const element& c) {
     limbs52<5> one{};
     one.l[0] = 1;
-    for (std::size_t r = 0; r < m.rows; ++r) {
-      const element product = F::mul(F::reduce(F::load(a + r * kWords)), F::load(b + r * kWords));
-      const element h = F::tidy(F::template sub<8>(product, F::load(c + r * kWords)));
-      write(F::canonical(F::mul(h, F::constant(one))), lanes_used, data + (r * m.columns + column) * 4);
+    const element h = F::tidy(F::template sub<2>(F::mul(a, b), c));
+    return F::canonical(F::mul(h, F::constant(one)));
+  }
+  static void quotient(const std::uint64_t* a, const std::uint64_t* b, const std::uint64_t* c, std::size_t count,
+                       std::uint64_t* h) {
+    for (std::size_t i = 0; i < 4 * count; i += 32) {
+      store_elements(h + i, difference(load_elements(a + i), load_elements(b + i), load_elements(c + i)));
     }
   }
 
-  static constexpr ntt_kernels kTable{from_plain,           multiply,       fill_middle,         columns_down,
-                                      products_down,        rows_along,     rows_there_and_back, columns_up,
-                                      small_there_and_back, small_products, write_outside,       write_quotient};
+  // The same for a few elements, one at a time in lane 0.
+  static void small_products(const std::uint64_t* a, const std::uint64_t* b, std::size_t n, std::uint64_t* data) {
+    for (std::size_t i = 0; i < n; ++i) {
+      store_one(data + 4 * i, F::canonical(product(from_words(a + 4 * i), from_words(b + 4 * i))));
+    }
+  }
+  static void small_down(std::uint64_t* data, std::size_t n, const ntt_roots& roots, const limbs5* factors,
+                         std::uint64_t* workspace) {
+    for (std::size_t i = 0; i < n; ++i) F::store(workspace + i * kWords, from_words(data + 4 * i));
+    T::down(workspace, n, roots.powers, roots.quarter);
+    for (std::size_t i = 0; i < n; ++i) {
+      store_one(data + 4 * i, F::mul_called(F::load(workspace + i * kWords), T::broadcast(factors[i])));
+    }
+  }
+  static void small_up(std::uint64_t* data, std::size_t n, const ntt_roots& roots, std::uint64_t* workspace) {
+    for (std::size_t i = 0; i < n; ++i) F::store(workspace + i * kWords, from_words(data + 4 * i));
+    T::up(workspace, n, roots.powers, roots.quarter);
+    for (std::size_t i = 0; i < n; ++i) store_one(data + 4 * i, F::reduce(F::load(workspace + i * kWords)));
+  }
+  static void small_quotient(const std::uint64_t* a, const std::uint64_t* b, const std::uint64_t* c, std::size_t n,
+                             std::uint64_t* h) {
+    for (std::size_t i = 0; i < 4 * n; i += 4) {
+      store_one(h + i, difference(from_words(a + i), from_words(b + i), from_words(c + i)));
+    }
+  }
+  static void store_one(std::uint64_t* to, const element& x) {
+    std::uint64_t all[32];
+    store_elements(all, x);
+    for (std::size_t i = 0; i < 4; ++i) to[i] = all[i];
+  }
+
+  static constexpr ntt_kernels kTable{from_plain, multiply, fill_middle,   columns_down, products_down,
+                                      rows_down,  rows_up,  columns_up,    quotient,     small_products,
+                                      small_down, small_up, small_quotient};
 };
 
 template <class V>
