@@ -10,6 +10,7 @@
 
 #include "catalogue.hpp"
 #include "decode.hpp"
+#include "record.hpp"
 
 namespace telltale::detail {
 
@@ -305,15 +306,8 @@ void drain::announce_open(const sink_list& sinks) {
   bool any = false;
   for (std::uint32_t i = 0; i < slots; ++i) {
     open_slot& slot = m->slots[i];
-    const std::uint64_t since = std::atomic_ref<std::uint64_t>(slot.words[2]).load(std::memory_order_acquire);
-    if (since == 0) continue;
     std::uint64_t w[slot_words];
-    for (std::size_t k = 0; k < header_words + slot_payload_words; ++k) w[k] = get(&slot.words[k]);
-    // Still the same span? (A read-modify-write that changes nothing orders the reads above before it.)
-    if (std::atomic_ref<std::uint64_t>(slot.words[6]).fetch_add(0, std::memory_order_acq_rel) != w[6] ||
-        get(&slot.words[2]) != since) {
-      continue;
-    }
+    if (!copy_open_span(slot, w)) continue;
     const record_header h = header_of(w);
     const std::int64_t begin = ns(h.time);
     if (now_ns - begin < 1'000'000'000 || !announced_.insert(h.span).second) continue;

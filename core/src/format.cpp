@@ -124,8 +124,8 @@ constexpr std::array<char, 256> json_escapes = [] {
   return t;
 }();
 
-// Length of the UTF-8 sequence at the start of `s`, 0 when there is none (Unicode 15, table 3-7: no overlong forms, no
-// surrogates, nothing above U+10FFFF).
+}  // namespace
+
 std::size_t sequence_length(std::string_view s) noexcept {
   const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
   const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
@@ -144,6 +144,8 @@ std::size_t sequence_length(std::string_view s) noexcept {
   }
   return 0;
 }
+
+namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
 

@@ -82,6 +82,10 @@ class time_writer {
 // Nanoseconds as milliseconds without trailing zeros: "2.803417", "0". Needs 32 characters.
 void put_milliseconds(buffer& w, std::int64_t ns) noexcept;
 
+// Length of the UTF-8 sequence at the start of `s`, 0 when there is none (Unicode 15, table 3-7: no overlong forms, no
+// surrogates, nothing above U+10FFFF).
+std::size_t sequence_length(std::string_view s) noexcept;
+
 // A JSON string with its quotes. Control characters are escaped; bytes that are no UTF-8 become U+FFFD.
 void append_json_string(buffer& w, std::string_view s);
 // A JSON value: numbers as numbers (64-bit integers in full); NaN and infinities, which JSON lacks, as strings.

@@ -345,6 +345,16 @@ std::uint64_t* begin_event(open_slot* slot, const site& s, std::size_t payload_w
   return begin_part(slot, record_kind::event, s.id(), payload_words);
 }
 
+bool copy_open_span(const open_slot& slot, std::uint64_t (&words)[slot_words]) noexcept {
+  auto& shared = const_cast<open_slot&>(slot);  // atomic_ref wants it so; nothing of it changes
+  const std::uint64_t since = std::atomic_ref<std::uint64_t>(shared.words[2]).load(std::memory_order_acquire);
+  if (since == 0) return false;
+  for (std::size_t k = 0; k < header_words + slot_payload_words; ++k) words[k] = get(&slot.words[k]);
+  // Still the same span? (A read-modify-write that changes nothing orders the reads above before it.)
+  return std::atomic_ref<std::uint64_t>(shared.words[6]).fetch_add(0, std::memory_order_acq_rel) == words[6] &&
+         get(&slot.words[2]) == since;
+}
+
 context slot_context(const open_slot* slot) noexcept {
   context c;
   c.trace = {get(&slot->words[4]), get(&slot->words[5])};

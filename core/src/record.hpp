@@ -18,6 +18,9 @@ std::size_t cut_to(std::string_view s, std::size_t bytes) noexcept;
 // Has this thread's ring say who writes from here on, ahead of the next record.
 void announce_thread(thread_block* b, std::string_view name) noexcept;
 
+// Copies what stands in a slot; false where no span is open in it, or it changed hands meanwhile.
+bool copy_open_span(const open_slot& slot, std::uint64_t (&words)[slot_words]) noexcept;
+
 // The context of the span that is open in `slot`.
 context slot_context(const open_slot* slot) noexcept;
 
