@@ -18,6 +18,16 @@ void field_multiply(benchmark::State& state) {
 }
 BENCHMARK(field_multiply<bn254_fp>);
 BENCHMARK(field_multiply<bls12_381_fp>);
+BENCHMARK(field_multiply<bn254::fr>);
+BENCHMARK(field_multiply<bls12_381::fr>);
+
+template <class F>
+void field_square(benchmark::State& state) {
+  F a = testing::values(1).element<F>();
+  for (auto _ : state) benchmark::DoNotOptimize(a = a.squared());
+}
+BENCHMARK(field_square<bn254_fp>);
+BENCHMARK(field_square<bls12_381_fp>);
 
 template <class F>
 void field_add(benchmark::State& state) {
@@ -46,6 +56,16 @@ BENCHMARK(point_add<bn254::g1>);
 BENCHMARK(point_add<bn254::g2>);
 BENCHMARK(point_add<bls12_381::g1>);
 BENCHMARK(point_add<bls12_381::g2>);
+
+template <class G>
+void point_double(benchmark::State& state) {
+  auto p = xyzz<G>::from_affine(testing::multiples<G>(1, 1)[0]);
+  for (auto _ : state) benchmark::DoNotOptimize(p = p.doubled());
+}
+BENCHMARK(point_double<bn254::g1>);
+BENCHMARK(point_double<bn254::g2>);
+BENCHMARK(point_double<bls12_381::g1>);
+BENCHMARK(point_double<bls12_381::g2>);
 
 template <class Curve>
 void one_pairing(benchmark::State& state) {

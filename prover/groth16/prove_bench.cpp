@@ -1,4 +1,5 @@
-// Sums, transforms and whole proofs. Proofs need real keys: $TELLTALE_SHARED_DATA/NAME.zkey, else they are left out.
+// Sums, transforms and whole proofs, by the code path that TELLTALE_PROVER_KERNELS names or the processor has. Proofs
+// need real keys: $TELLTALE_SHARED_DATA/NAME.zkey, else they are left out.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -11,34 +12,43 @@
 namespace prover {
 namespace {
 
-// Arguments: log2 of the number of points, threads.
+// Arguments: log2 of the size, threads.
+void up_to_18(benchmark::internal::Benchmark* b) {
+  b->Unit(benchmark::kMillisecond)->UseRealTime()->ArgsProduct({{12, 14, 16, 18}, {1, 2}});
+}
+void up_to_16(benchmark::internal::Benchmark* b) {
+  b->Unit(benchmark::kMillisecond)->UseRealTime()->ArgsProduct({{12, 14, 16}, {1, 2}});
+}
+
 template <class G>
-void msm_full_size(benchmark::State& state) {
+void sum_of_points(benchmark::State& state) {
   const std::size_t n = std::size_t{1} << state.range(0);
   thread_pool pool(static_cast<unsigned>(state.range(1)));
-  const msm::point_set<G> points(testing::multiples<G>(n, 1));
+  const msm::resident_points<G> points(testing::multiples<G>(n, 1), choose_code_path(), pool);
   testing::values random(2);
   std::vector<integer<4>> scalars(n);
   for (auto& s : scalars) s = random.element<typename G::curve::fr>().limbs;
-  for (auto _ : state) benchmark::DoNotOptimize(msm::multiply_sum(points, std::span<const integer<4>>(scalars), pool));
+  for (auto _ : state) benchmark::DoNotOptimize(points.sum(scalars, pool));
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(n));
 }
-BENCHMARK(msm_full_size<bn254::g1>)->Unit(benchmark::kMillisecond)->UseRealTime()->ArgsProduct({{12, 16, 18}, {1, 2}});
-BENCHMARK(msm_full_size<bn254::g2>)->Unit(benchmark::kMillisecond)->UseRealTime()->ArgsProduct({{12, 16}, {1, 2}});
-BENCHMARK(msm_full_size<bls12_381::g1>)->Unit(benchmark::kMillisecond)->UseRealTime()->Args({16, 1});
-BENCHMARK(msm_full_size<bls12_381::g2>)->Unit(benchmark::kMillisecond)->UseRealTime()->Args({14, 1});
 
+BENCHMARK(sum_of_points<bn254::g1>)->Apply(up_to_18);
+BENCHMARK(sum_of_points<bn254::g2>)->Apply(up_to_16);
+BENCHMARK(sum_of_points<bls12_381::g1>)->Apply(up_to_18);
+BENCHMARK(sum_of_points<bls12_381::g2>)->Apply(up_to_16);
+
+// Six transforms, the coset and the products.
 template <class Curve>
-void ntt_forward(benchmark::State& state) {
+void six_transforms(benchmark::State& state) {
   thread_pool pool(static_cast<unsigned>(state.range(1)));
-  const ntt::domain<Curve> domain(static_cast<unsigned>(state.range(0)), pool);
+  const ntt::quotient<Curve> q(static_cast<unsigned>(state.range(0)), choose_code_path(), pool);
   testing::values random(3);
-  std::vector<typename Curve::fr> values(domain.size());
+  secret_vector<typename Curve::fr> values(q.size());
   for (auto& v : values) v = random.element<typename Curve::fr>();
-  for (auto _ : state) domain.evaluate(values, pool);
+  for (auto _ : state) benchmark::DoNotOptimize(q.scalars(values, values, pool));
 }
-BENCHMARK(ntt_forward<bn254>)->Unit(benchmark::kMillisecond)->UseRealTime()->ArgsProduct({{12, 16, 18}, {1, 2}});
-BENCHMARK(ntt_forward<bls12_381>)->Unit(benchmark::kMillisecond)->UseRealTime()->Args({16, 1});
+BENCHMARK(six_transforms<bn254>)->Apply(up_to_18);
+BENCHMARK(six_transforms<bls12_381>)->Apply(up_to_18);
 
 void prove_circuit(benchmark::State& state, const std::string& name, unsigned threads) {
   const std::filesystem::path folder = std::getenv("TELLTALE_SHARED_DATA");
