@@ -75,8 +75,18 @@ telltale::result<std::vector<fs::path>> find_keys(const std::string& where) {
 
 job job_for(const fs::path& key) {
   const auto beside = [&](const char* ending) { return fs::path(key).replace_extension(ending).string(); };
-  job j{new_job_id(), key.stem().string(), key.string(), beside(".wtns"), beside(".vkey.json"), {}, {}};
-  if (!fs::exists(j.vkey)) j.vkey.clear();
+  const auto where_there = [&](const char* ending) {
+    auto path = beside(ending);
+    return fs::exists(path) ? path : std::string();
+  };
+  job j;
+  j.id = new_job_id();
+  j.circuit = key.stem().string();
+  j.key = key.string();
+  j.witness = beside(".wtns");
+  j.vkey = where_there(".vkey.json");
+  j.r1cs = where_there(".r1cs");
+  j.names = where_there(".sym");
   return j;
 }
 
@@ -127,8 +137,9 @@ void add_batch(CLI::App& app, int& code) {
   auto* command = app.add_subcommand("batch", "Prove several circuits, and say where the time went");
   command
       ->add_option("--jobs", o->jobs,
-                   "A folder of NAME.zkey with NAME.wtns (and NAME.vkey.json, to verify with as well), or a file that "
-                   "lists keys, one a line")
+                   "A folder of NAME.zkey with NAME.wtns, or a file that lists keys, one a line. Where they lie beside "
+                   "it: NAME.vkey.json to verify with as well; NAME.r1cs and NAME.sym to say which constraint a wrong "
+                   "witness violates")
       ->required()
       ->option_text("DIR|LIST");
   command->add_option("--format", o->format, "How to print: a table and the tree of one job (default), or JSON")

@@ -20,13 +20,18 @@ int fail(exit_code code, const telltale::error& why);
 
 // "--key-checks full|on-curve|none"
 void add_key_checks(CLI::App& command, key_checks& into);
+// "--sym C.sym"
+void add_names(CLI::App& command, std::string& into);
 // "--threads N"
 void add_threads(CLI::App& command, unsigned& into);
 
 // Each adds its subcommand; `code` becomes the program's exit code when it runs.
 void add_prove(CLI::App& app, int& code);
 void add_verify(CLI::App& app, int& code);
+void add_check(CLI::App& app, int& code);
 void add_info(CLI::App& app, int& code);
 void add_batch(CLI::App& app, int& code);
+void add_setup(CLI::App& app, int& code);
+void add_circuit(CLI::App& app, int& code);
 
 }  // namespace prover::cli

@@ -6,6 +6,7 @@
 
 #include "prover/cli/command.hpp"
 #include "prover/format/r1cs.hpp"
+#include "prover/format/test_key_notice.hpp"
 #include "prover/format/wtns.hpp"
 #include "prover/format/zkey.hpp"
 
@@ -36,6 +37,7 @@ telltale::result<void> describe(const std::string& path) {
     row("public signals", h->publics);
     row("domain", h->domain_size);
     row("coefficients", h->coefficients);
+    if (h->is_test_key) row("WARNING", std::string(format::test_key_notice));
   } else if (begins_with("wtns")) {
     const auto h = format::read_wtns_header(*source);
     if (!h) return h.error();

@@ -17,9 +17,14 @@ struct job {
   std::string key;
   std::string witness;
   std::string vkey;   // where not empty, the proof must verify with this key as well
+  std::string r1cs;   // where not empty, and the witness yields no proof, it says which constraint is violated
+  std::string names;  // where not empty, the .sym file that goes with it
   std::string proof;  // where not empty, written here
   std::string signals;
 };
+
+// The sentence about a violated constraint.
+telltale::error violated(const circuit& c, const violation& v);
 
 struct failure {
   bool is_refusal = false;  // the witness yields no proof, as opposed to a file that can't be read or written

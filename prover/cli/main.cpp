@@ -26,6 +26,11 @@ void add_key_checks(CLI::App& command, key_checks& into) {
       ->option_text("full|on-curve|none");
 }
 
+void add_names(CLI::App& command, std::string& into) {
+  command.add_option("--sym", into, "The circuit's signal names (.sym), to name a violated constraint's signals")
+      ->option_text("C.sym");
+}
+
 void add_threads(CLI::App& command, unsigned& into) {
   command.add_option("--threads", into, "Threads to compute with (default: one per processor)")
       ->check(CLI::Range(1U, 1024U).description(""))
@@ -47,7 +52,10 @@ int main(int argc, char** argv) {
   cli::add_prove(app, code);
   cli::add_verify(app, code);
   cli::add_batch(app, code);
+  cli::add_check(app, code);
   cli::add_info(app, code);
+  cli::add_setup(app, code);
+  cli::add_circuit(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

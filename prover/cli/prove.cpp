@@ -21,6 +21,25 @@ std::string new_job_id() {
   return id;
 }
 
+namespace {
+
+// Why this witness, of the key's curve and length, yields no proof: looked up in the circuit.
+job_result explain(const job& j, const witness& values, engine& e) {
+  // Checking the constraints belongs to the job's verification.
+  TELLTALE_SPAN("verify", "format"_a = "r1cs");
+  const auto c = circuit::load(j.r1cs, j.names);
+  if (!c) return {false, {false, c.error()}};
+  const auto found = e.check(*c, values);
+  if (!found) return {false, {false, found.error()}};
+  if (*found) return {false, {true, {"cannot prove: " + violated(*c, **found).message}}};
+  return {false,
+          {true,
+           {"cannot prove: the witness satisfies \"" + j.r1cs + "\", and yet its proof is not valid under \"" + j.key +
+            "\". The key belongs to another circuit; use the one that was made from this .r1cs."}}};
+}
+
+}  // namespace
+
 job_result run(const job& j, engine& e, key_checks checks) {
   const auto bad = [](const telltale::error& why) { return job_result{false, {false, why}}; };
   const auto refusal = [](const telltale::error& why) { return job_result{false, {true, why}}; };
@@ -30,7 +49,10 @@ job_result run(const job& j, engine& e, key_checks checks) {
   auto values = witness::load(j.witness);
   if (!values) return bad(values.error());
   const auto made = e.prove(*key, *values);
-  if (!made) return refusal(made.error());
+  if (!made) {
+    const bool fits = values->curve() == key->curve() && values->size() == key->variables();
+    return fits && !j.r1cs.empty() ? explain(j, *values, e) : refusal(made.error());
+  }
   if (!j.vkey.empty()) {
     const auto vkey = [&] {
       TELLTALE_SPAN("load_vkey", "format"_a = "json");
@@ -74,6 +96,9 @@ void add_prove(CLI::App& app, int& code) {
   command->add_option("--public", o->j.signals, "Where to write the public signals")
       ->required()
       ->option_text("public.json");
+  command->add_option("--r1cs", o->j.r1cs, "The circuit (.r1cs), to say which constraint a wrong witness violates")
+      ->option_text("C.r1cs");
+  add_names(*command, o->j.names);
   add_threads(*command, o->threads);
   add_key_checks(*command, o->checks);
   command->callback([o, &code] {

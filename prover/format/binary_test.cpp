@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "prover/curve/test_points.hpp"
+#include "prover/format/byte_sink.hpp"
 #include "prover/format/r1cs.hpp"
 #include "prover/format/tiny_files.hpp"
 #include "prover/format/wtns.hpp"
@@ -277,8 +278,8 @@ TEST(byte_source, gives_an_error_for_a_file_that_became_shorter) {
 
 TEST(write_text, says_why_a_file_cannot_be_written_and_leaves_nothing_behind) {
   EXPECT_EQ(error_of(write_text("/no/such/folder/proof.json", "{}", "proof")),
-            "cannot write proof \"/no/such/folder/proof.json\": No such file or directory. Check the folder and its "
-            "permissions.");
+            "cannot write proof \"/no/such/folder/proof.json\": No such file or directory. Check the folder, its "
+            "permissions and the space that is left.");
 }
 
 }  // namespace

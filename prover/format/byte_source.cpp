@@ -1,4 +1,4 @@
-// Files: opening, positioned reads, and atomic writing.
+// Files: opening and positioned reads.
 #include "prover/format/byte_source.hpp"
 
 #include <fcntl.h>
@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <system_error>
 
@@ -82,32 +81,6 @@ telltale::result<std::string> read_text(const std::string& path, const std::stri
   std::string text(source->size(), '\0');
   if (auto done = source->read(0, std::as_writable_bytes(std::span(text))); !done) return done.error();
   return text;
-}
-
-telltale::result<void> write_text(const std::string& path, std::string_view text, const std::string& kind) {
-  const auto failed = [&](int code) -> telltale::error {
-    return {"cannot write " + kind + " \"" + path + "\": " + reason(code) + ". Check the folder and its permissions."};
-  };
-  // Devices and pipes (/dev/stdout) are written directly; a file is replaced only once its successor is complete.
-  struct stat status{};
-  const bool special = ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-  const std::string target = special ? path : path + ".part" + std::to_string(::getpid());
-  std::FILE* file = std::fopen(target.c_str(), special ? "w" : "wx");
-  if (file == nullptr) return failed(errno);
-  errno = 0;
-  bool good = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-  int code = good ? 0 : errno;
-  if (std::fclose(file) != 0 && good) {
-    good = false;
-    code = errno;
-  }
-  if (good && !special && std::rename(target.c_str(), path.c_str()) != 0) {
-    good = false;
-    code = errno;
-  }
-  if (good) return {};
-  if (!special) std::remove(target.c_str());
-  return failed(code);
 }
 
 }  // namespace prover::format

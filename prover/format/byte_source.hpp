@@ -41,7 +41,4 @@ class byte_source {
 // A whole small file as text; refuses one above `limit` bytes.
 telltale::result<std::string> read_text(const std::string& path, const std::string& kind, u64 limit);
 
-// Writes a file in one go: complete, or not there at all.
-telltale::result<void> write_text(const std::string& path, std::string_view text, const std::string& kind);
-
 }  // namespace prover::format

@@ -247,6 +247,22 @@ std::string write_proof(const groth16::proof_points<Curve>& proof) {
   return j.dump(1) + "\n";
 }
 
+template <class Curve>
+std::string write_vkey(const groth16::verification_points<Curve>& key) {
+  nlohmann::ordered_json j;
+  j["protocol"] = "groth16";
+  j["curve"] = json_name_of(Curve::id);
+  j["nPublic"] = key.ic.size() - 1;
+  j["vk_alpha_1"] = decimal(key.alpha1);
+  j["vk_beta_2"] = decimal(key.beta2);
+  j["vk_gamma_2"] = decimal(key.gamma2);
+  j["vk_delta_2"] = decimal(key.delta2);
+  json ic = json::array();
+  for (const auto& p : key.ic) ic.push_back(decimal(p));
+  j["IC"] = std::move(ic);
+  return j.dump(1) + "\n";
+}
+
 std::string write_public(const std::vector<integer<4>>& signals) {
   json j = json::array();
   for (const auto& signal : signals) j.push_back(to_decimal(signal));
@@ -259,5 +275,7 @@ template result<groth16::proof_points<bn254>> parse_proof(const std::string&, co
 template result<groth16::proof_points<bls12_381>> parse_proof(const std::string&, const std::string&);
 template std::string write_proof(const groth16::proof_points<bn254>&);
 template std::string write_proof(const groth16::proof_points<bls12_381>&);
+template std::string write_vkey(const groth16::verification_points<bn254>&);
+template std::string write_vkey(const groth16::verification_points<bls12_381>&);
 
 }  // namespace prover::format

@@ -26,6 +26,9 @@ telltale::result<std::vector<integer<4>>> parse_public(const std::string& text, 
 
 template <class Curve>
 std::string write_proof(const groth16::proof_points<Curve>& proof);
+// Without snarkjs' vk_alphabeta_12, which no verifier needs: it follows from alpha and beta.
+template <class Curve>
+std::string write_vkey(const groth16::verification_points<Curve>& key);
 std::string write_public(const std::vector<integer<4>>& signals);
 
 }  // namespace prover::format

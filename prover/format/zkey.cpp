@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "prover/curve/subgroup.hpp"
+#include "prover/format/test_key_notice.hpp"
 #include "prover/format/value_table.hpp"
 #include "prover/msm/msm.hpp"
 #include "prover/ntt/domain.hpp"
@@ -18,7 +19,18 @@ namespace {
 using telltale::error;
 using telltale::result;
 
-enum id : std::uint32_t { protocol = 1, header = 2, ic = 3, coefficients = 4, a = 5, b1 = 6, b2 = 7, c = 8, h = 9 };
+enum id : std::uint32_t {
+  protocol = 1,
+  header = 2,
+  ic = 3,
+  coefficients = 4,
+  a = 5,
+  b1 = 6,
+  b2 = 7,
+  c = 8,
+  h = 9,
+  contributions = 10
+};
 
 constexpr const char* ic_points = "the public signals' points";
 constexpr const char* a_points = "the A points";
@@ -53,6 +65,17 @@ result<void> check_sizes(const section_table& table, const zkey_header& header, 
     if (const auto found = table.find(number, holds, size); !found) return found.error();
   }
   return {};
+}
+
+// Whether the key's first contributor is the notice. What else the section holds is of no use to a prover.
+result<bool> has_notice(const section_table& table, u64 coordinate) {
+  if (!table.has(contributions)) return false;
+  const auto place = table.find(contributions, "the contributions");
+  std::array<std::byte, test_key_notice.size()> text{};
+  const u64 at = test_key_notice_at(2 * coordinate);
+  if (place->size < at + text.size()) return false;
+  if (auto done = table.source().read(place->offset + at, text); !done) return done.error();
+  return std::ranges::equal(text, std::as_bytes(std::span(test_key_notice)));
 }
 
 result<header_and_points> read_header(const section_table& table) {
@@ -132,6 +155,9 @@ result<header_and_points> read_header(const section_table& table) {
   if (auto done = source.read(place4->offset, count); !done) return done.error();
   r.header.coefficients = byte_cursor(count).u32();
   if (auto done = check_sizes(table, r.header, coordinate); !done) return done.error();
+  const auto notice = has_notice(table, coordinate);
+  if (!notice) return notice.error();
+  r.header.is_test_key = *notice;
   return r;
 }
 

@@ -25,6 +25,7 @@ struct zkey_header {
   std::uint32_t publics = 0;    // the constant one not included
   std::uint32_t domain_size = 0;
   std::uint32_t coefficients = 0;
+  bool is_test_key = false;  // it says of itself that its secrets are public (test_key_notice.hpp)
 };
 
 template <class Curve>

@@ -3,7 +3,10 @@
 
 #include <telltale/core/telltale.hpp>
 
+#include "prover/circuits/violation.hpp"
+#include "prover/format/byte_sink.hpp"
 #include "prover/format/json.hpp"
+#include "prover/format/sym.hpp"
 #include "prover/groth16/prove.hpp"
 #include "prover/groth16/states.hpp"
 
@@ -60,6 +63,9 @@ std::size_t proving_key::publics() const noexcept {
 std::size_t proving_key::domain_size() const noexcept {
   return std::visit([](const auto& k) -> std::size_t { return k.header.domain_size; }, state_->key);
 }
+bool proving_key::is_test_key() const noexcept {
+  return std::visit([](const auto& k) { return k.header.is_test_key; }, state_->key);
+}
 std::size_t proving_key::bytes() const noexcept {
   return std::visit([](const auto& k) { return k.bytes(); }, state_->key);
 }
@@ -97,6 +103,38 @@ curve_id witness::curve() const noexcept {
 }
 std::size_t witness::size() const noexcept {
   return state_->values.values.size();
+}
+
+// ---- circuit
+
+telltale::result<circuit> circuit::load(const std::string& path, const std::string& names) {
+  const auto source = format::byte_source::open(path, "constraint system");
+  if (!source) return source.error();
+  std::optional<format::byte_source> names_source;
+  if (!names.empty()) {
+    auto opened = format::byte_source::open(names, "signal names");
+    if (!opened) return opened.error();
+    names_source = std::move(*opened);
+  }
+  auto system = format::read_r1cs(*source);
+  if (!system) return system.error();
+  return circuit(std::make_shared<const state>(state{std::move(*system), std::move(names_source)}));
+}
+
+telltale::result<circuit> circuit::from_bytes(std::vector<std::byte> bytes, const std::string& name) {
+  auto system = format::read_r1cs(format::byte_source::from_memory(std::move(bytes), name, "constraint system"));
+  if (!system) return system.error();
+  return circuit(std::make_shared<const state>(state{std::move(*system), {}}));
+}
+
+curve_id circuit::curve() const noexcept {
+  return state_->system.header.curve;
+}
+std::size_t circuit::wires() const noexcept {
+  return state_->system.header.wires;
+}
+std::size_t circuit::constraints() const noexcept {
+  return state_->system.header.constraints;
 }
 
 // ---- proof and public signals
@@ -188,6 +226,9 @@ telltale::result<proving_key> engine::load_key(const std::string& path, key_chec
   span.set("bytes"_a = source->size(), "variables"_a = key->variables(), "domain"_a = key->domain_size());
   TELLTALE_INFO("loaded a key of {variables} variables over a domain of {domain}", "variables"_a = key->variables(),
                 "domain"_a = key->domain_size(), "curve"_a = telltale::text{name_of(key->curve())});
+  if (key->is_test_key()) {
+    TELLTALE_WARN("this is a test key: its secrets are public, anyone can forge proofs that it accepts");
+  }
   return key;
 }
 
@@ -208,6 +249,20 @@ telltale::result<engine::proved> engine::prove(const proving_key& key, const wit
                       public_signals{{first, first + static_cast<std::ptrdiff_t>(k.header.publics)}}};
       },
       key.inner().key);
+}
+
+telltale::result<std::optional<violation>> engine::check(const circuit& c, const witness& w) {
+  const auto& system = c.inner().system;
+  const auto found = circuits::first_violation(system, w.inner().values, state_->pool);
+  if (!found) return found.error();
+  if (!*found) return std::optional<violation>();
+  std::map<std::uint32_t, std::string> names;
+  if (c.inner().names) {
+    auto read = format::read_names(*c.inner().names, circuits::wires_of(system, **found));
+    if (!read) return read.error();
+    names = std::move(*read);
+  }
+  return std::optional(violation{**found, circuits::equation(system, **found, names)});
 }
 
 telltale::result<engine::verdict> engine::verify(const verification_key& key, const proof& p,

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <variant>
 
+#include "prover/format/r1cs.hpp"
 #include "prover/format/wtns.hpp"
 #include "prover/groth16/key.hpp"
 #include "telltale/prover/engine.hpp"
@@ -29,6 +31,11 @@ struct proving_key::state {
 
 struct witness::state {
   format::wtns values;
+};
+
+struct circuit::state {
+  format::r1cs system;
+  std::optional<format::byte_source> names;
 };
 
 struct proof::state {

@@ -11,10 +11,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "telltale/core/result.hpp"
+#include "telltale/prover/circuit.hpp"
 #include "telltale/prover/key.hpp"
 #include "telltale/prover/proof.hpp"
 #include "telltale/prover/witness.hpp"
@@ -39,6 +41,10 @@ class engine {
   };
   // An error, and never a proof, where the witness does not satisfy the circuit.
   telltale::result<proved> prove(const proving_key& key, const witness& w);
+
+  // The first constraint that the witness does not satisfy; nothing where it satisfies all. An error where the two
+  // don't belong together.
+  telltale::result<std::optional<violation>> check(const circuit& c, const witness& w);
 
   enum class verdict : std::uint8_t { valid, invalid };
   // An error where the three don't belong together (curve, number of signals).

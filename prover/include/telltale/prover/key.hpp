@@ -46,6 +46,7 @@ class proving_key {
   std::size_t publics() const noexcept;      // the constant one not included
   std::size_t domain_size() const noexcept;  // a power of two
   std::size_t bytes() const noexcept;        // held in memory
+  bool is_test_key() const noexcept;         // from `prover setup`: its secrets are public, and it says so itself
   verification_key verification() const;
 
   struct state;
