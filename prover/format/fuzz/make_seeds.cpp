@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "prover/format/json.hpp"
+#include "prover/format/test_key_notice.hpp"
 #include "prover/format/tiny_files.hpp"
 
 namespace {
@@ -25,6 +26,11 @@ void write_curve(const fs::path& folder) {
   namespace testing = prover::testing;
   const std::string name = prover::json_name_of(Curve::id);
   write(folder / "prover_zkey_fuzzer" / name, testing::tiny_zkey<Curve>());
+  auto test_key = testing::tiny_zkey_sections<Curve>();
+  testing::bytes contributions(prover::format::test_key_notice_at(2 * sizeof(typename Curve::fp)));
+  for (const char c : prover::format::test_key_notice) contributions.push_back(static_cast<std::byte>(c));
+  test_key.push_back({10, std::move(contributions)});
+  write(folder / "prover_zkey_fuzzer" / (name + "-test-key"), testing::container("zkey", 1, test_key));
   write(folder / "prover_wtns_fuzzer" / name, testing::tiny_wtns<Curve>());
   write(folder / "prover_r1cs_fuzzer" / name, testing::tiny_r1cs<Curve>());
   const auto g1 = Curve::g1::generator();
@@ -32,18 +38,8 @@ void write_curve(const fs::path& folder) {
   const std::string proof = prover::format::write_proof(prover::groth16::proof_points<Curve>{g1, g2, g1});
   write(folder / "prover_json_fuzzer" / (name + "-proof"), proof);
   write(folder / "prover_json_fuzzer" / (name + "-public"), prover::format::write_public({{1}, {2}}));
-  // A verification key has the same points under other names.
-  const auto part = [&](const char* from, const char* to) {
-    const auto begin = proof.find(':', proof.find(from)) + 1;
-    return proof.substr(begin, proof.find(to) - begin - 1);
-  };
-  const std::string p = part("pi_a", "\"pi_b\"");
-  const std::string q = part("pi_b", "\"pi_c\"");
-  const auto trimmed = [](std::string s) { return s.substr(0, s.rfind(',')); };
   write(folder / "prover_json_fuzzer" / (name + "-vkey"),
-        R"({"protocol":"groth16","curve":")" + name + R"(","nPublic":0,"vk_alpha_1":)" + trimmed(p) +
-            R"(,"vk_beta_2":)" + trimmed(q) + R"(,"vk_gamma_2":)" + trimmed(q) + R"(,"vk_delta_2":)" + trimmed(q) +
-            R"(,"IC":[)" + trimmed(p) + "]}");
+        prover::format::write_vkey(prover::groth16::verification_points<Curve>{g1, g2, g2, g2, {g1}}));
 }
 
 }  // namespace
@@ -52,4 +48,6 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   write_curve<prover::bn254>(argv[1]);
   write_curve<prover::bls12_381>(argv[1]);
+  write(std::filesystem::path(argv[1]) / "prover_sym_fuzzer" / "three",
+        std::string("1,1,2,main.out\n2,-1,2,main.gone\n3,2,0,main.a[3].x_1\n"));
 }
