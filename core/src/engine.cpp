@@ -8,14 +8,15 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
 #include <telltale/core/detail/write.hpp>
 #include <thread>
 
 #include "catalogue.hpp"
 #include "clock.hpp"
+#include "descriptors.hpp"
 #include "drain.hpp"
+#include "propagation/characters.hpp"
 #include "record.hpp"
 #include "units.hpp"
 
@@ -52,6 +53,7 @@ struct state {
   sink_list added_sinks;
   std::shared_ptr<service> drain;
   clock_sample started{};
+  std::shared_ptr<const std::vector<std::string>> baggage_keys;
   filter log;
   filter trace;
 };
@@ -171,7 +173,7 @@ void start_drain_locked(state& s) {
     s.drain = std::move(fresh);
     now_in.store(phase::running, std::memory_order_release);
   } catch (const std::system_error& e) {
-    std::fprintf(stderr, "telltale: cannot start the drain's thread: %s. Records are counted as dropped.\n", e.what());
+    complain("cannot start the drain's thread: " + std::string(e.what()) + ". Records are counted as dropped.");
     now_in.store(phase::shut_down, std::memory_order_release);
   }
   ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
@@ -241,6 +243,21 @@ void prepare_once_locked(state& s, bool monotonic) {
   ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
+// "job_id,task_id"; "none" is none.
+result<std::vector<std::string>> parse_baggage_keys(std::string_view list) {
+  std::vector<std::string> keys;
+  if (list == "none") return keys;
+  while (!list.empty()) {
+    const std::string_view key = trim(take_until(list, ','));
+    if (!is_token(key)) {
+      return error{"TELLTALE_BAGGAGE: \"" + std::string(key) +
+                   "\" is no key: letters, digits and !#$%&'*+-.^_`|~ only. Separate keys with commas, or say none."};
+    }
+    keys.emplace_back(key);
+  }
+  return keys;
+}
+
 result<void> configure_locked(state& s, const options& o) {
   auto log = filter::parse(o.log);
   if (!log) return error{"TELLTALE_LOG: " + log.error().message};
@@ -260,12 +277,15 @@ result<void> configure_locked(state& s, const options& o) {
     return error{"TELLTALE_MEMORY: cannot use " + std::to_string(o.memory_bytes) + " bytes of memory for rings of " +
                  std::to_string(o.ring_bytes) + ": at least one must fit"};
   }
+  auto keys = parse_baggage_keys(o.baggage);
+  if (!keys) return keys.error();
   auto sinks = make_sinks(o.sinks);
   if (!sinks) return error{"TELLTALE_SINKS: " + sinks.error().message};
   prepare_once_locked(s, o.monotonic_clock);
   policy.store(o.overflow, std::memory_order_relaxed);
   s.configured_sinks = std::move(*sinks);
   publish_sinks_locked(s);
+  s.baggage_keys = std::make_shared<const std::vector<std::string>>(std::move(*keys));
   s.log = std::move(*log);
   s.trace = std::move(*trace);
   {
@@ -310,6 +330,7 @@ std::vector<error> read_environment(options& o) {
   }
   read_filter("TELLTALE_TRACE", o.trace, filter::grammar::telltale);
   if (const char* v = get("TELLTALE_SINKS")) o.sinks = v;
+  if (const char* v = get("TELLTALE_BAGGAGE")) o.baggage = v;
 
   const auto read_size = [&](const char* name, std::size_t& to) {
     const char* v = get(name);
@@ -358,12 +379,14 @@ void engine::ensure_configured() noexcept {
     errors.push_back(done.error());
     if (done.error().message.starts_with("TELLTALE_SINKS")) {
       o.sinks = options{}.sinks;
+    } else if (done.error().message.starts_with("TELLTALE_BAGGAGE")) {
+      o.baggage = options{}.baggage;
     } else {
       o.ring_bytes = options{}.ring_bytes;
       o.memory_bytes = options{}.memory_bytes;
     }
   }
-  for (const error& e : errors) std::fprintf(stderr, "telltale: %s (the default holds)\n", e.message.c_str());
+  for (const error& e : errors) complain(e.message + " (the default holds)");
 }
 
 void engine::ensure_drain() noexcept {
@@ -376,6 +399,12 @@ void engine::ensure_drain() noexcept {
 
 memory_sizes engine::sizes_locked() noexcept {
   return {self().settings.ring_bytes, self().settings.memory_bytes};
+}
+
+std::shared_ptr<const std::vector<std::string>> engine::baggage_keys() {
+  ensure_configured();
+  const std::lock_guard lock(self().mutex);
+  return self().baggage_keys;
 }
 
 full_action engine::when_full() noexcept {
@@ -391,10 +420,9 @@ namespace {
   if (!configured.load(std::memory_order_acquire) || is_drain_thread) return;
   const shutdown_report r = shutdown(self().settings.exit_timeout);
   if (r.complete) return;
-  pollfd writable{2, POLLOUT, 0};  // stderr may be the very pipe that nobody reads
+  pollfd writable{real_descriptor(2), POLLOUT, 0};  // stderr may be the very pipe that nobody reads
   if (::poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return;
-  std::fprintf(stderr, "telltale: exit did not wait any longer for a sink; %llu records were not written\n",
-               static_cast<unsigned long long>(r.undelivered));
+  complain("exit did not wait any longer for a sink; " + std::to_string(r.undelivered) + " records were not written");
 }
 
 // Records that nobody will read any more.

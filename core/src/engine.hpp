@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "memory.hpp"
 
@@ -21,6 +24,8 @@ struct engine {
   // Sizes for a mapping that is about to be made.
   static memory_sizes sizes_locked() noexcept;
   static full_action when_full() noexcept;
+  // Keys of inherited attributes that may cross a process.
+  static std::shared_ptr<const std::vector<std::string>> baggage_keys();
 };
 
 }  // namespace telltale::detail

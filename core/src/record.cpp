@@ -361,6 +361,7 @@ context slot_context(const open_slot* slot) noexcept {
   c.span = {get(&slot->words[6])};
   c.scope = {static_cast<std::uint32_t>(get(&slot->words[1]))};
   c.origin = static_cast<std::uint16_t>(get(&slot->words[0]) >> 32);
+  if (tls.current.trace == c.trace) c.flags = tls.current.flags;  // a trace's flags are the same everywhere in it
   return c;
 }
 

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "../descriptors.hpp"
 
 namespace telltale::detail {
 
@@ -96,7 +96,7 @@ void output::run(const std::shared_ptr<state>& s) {
     lock.unlock();
     const result<void> written = s->target->write(c.lines.view());
     if (!written && clock::now() >= complain_after) {  // one line, not one per record
-      std::fprintf(stderr, "telltale: %s\n", written.error().message.c_str());
+      complain(written.error().message);
       complain_after = clock::now() + std::chrono::minutes(1);
     }
     lock.lock();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "../descriptors.hpp"
 #include "../units.hpp"
 #include "json.hpp"
 #include "output.hpp"
@@ -112,8 +113,9 @@ result<std::shared_ptr<detail::line_target>> open_target(const parsed& p) {
 
 bool is_terminal(const std::string& target) {
   const int fd = target == "stderr" ? 2 : target == "stdout" ? 1 : -1;
-  const char* term = std::getenv("TERM");                                        // NOLINT(concurrency-mt-unsafe)
-  return fd != -1 && ::isatty(fd) == 1 && std::getenv("NO_COLOR") == nullptr &&  // NOLINT(concurrency-mt-unsafe)
+  const char* term = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
+  return fd != -1 && ::isatty(detail::real_descriptor(fd)) == 1 &&
+         std::getenv("NO_COLOR") == nullptr &&  // NOLINT(concurrency-mt-unsafe)
          term != nullptr && std::string_view{term} != "dumb";
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "../descriptors.hpp"
 #include "output.hpp"
 
 namespace telltale::detail {
@@ -67,9 +68,10 @@ class descriptor final : public line_target {
   descriptor& operator=(const descriptor&) = delete;
 
   result<void> write(std::string_view lines) override {
-    int failed = in_line_ ? write_all(fd_, "\n").failed : 0;
+    const int fd = owned_ ? fd_ : real_descriptor(fd_);
+    int failed = in_line_ ? write_all(fd, "\n").failed : 0;
     if (failed == 0) {
-      const progress done = write_all(fd_, lines);
+      const progress done = write_all(fd, lines);
       failed = done.failed;
       in_line_ = ends_in_line(lines, done);
     }

@@ -50,7 +50,7 @@ struct position {
   span_id span;
   scope_id scope;
   std::uint16_t origin = 0;  // call site of `span`; 0 where the span is another process's
-  std::uint16_t flags = 0;   // W3C trace flags in the low byte
+  std::uint16_t flags = 0;   // W3C trace flags in the low byte; bit 8: another process chose them
   friend constexpr bool operator==(const position&, const position&) = default;
 };
 
@@ -115,6 +115,7 @@ class bound {
     with_context guard{context_};
     return f_(std::forward<A>(a)...);
   }
+  const F& callable() const noexcept { return f_; }
 
  private:
   context context_;

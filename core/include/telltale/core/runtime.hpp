@@ -35,6 +35,9 @@ struct options {
   // Sinks, separated by ';': "text:stderr; json:trace.jsonl; rolling:app.log?max_size=64MiB&keep=5". "none" is none.
   std::string sinks = "text:stderr";
 
+  // Keys of inherited attributes that may cross a process, as W3C baggage, in either direction. "none" is none.
+  std::string baggage = "job_id,module_id,task_id";
+
   // Memory: fixed from start to end. A thread's ring holds about ring_bytes / 128 spans (a power of two).
   std::size_t ring_bytes = std::size_t{1} << 20;
   std::size_t memory_bytes = std::size_t{256} << 20;  // all rings together; touched only as threads need them
@@ -43,8 +46,8 @@ struct options {
   std::chrono::milliseconds exit_timeout{2000};  // how long exit may wait for the sinks
   bool monotonic_clock = false;                  // never use the time-stamp counter
 
-  // TELLTALE_LOG (else RUST_LOG), TELLTALE_TRACE, TELLTALE_SINKS, TELLTALE_RING, TELLTALE_MEMORY, TELLTALE_OVERFLOW,
-  // TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK. Fails at the first value it cannot read, and names it.
+  // TELLTALE_LOG (else RUST_LOG), TELLTALE_TRACE, TELLTALE_SINKS, TELLTALE_BAGGAGE, TELLTALE_RING, TELLTALE_MEMORY,
+  // TELLTALE_OVERFLOW, TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK. Fails at the first value it cannot read, and names it.
   TELLTALE_EXPORT static result<options> from_environment();
 };
 
