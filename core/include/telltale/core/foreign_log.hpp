@@ -17,12 +17,12 @@ namespace telltale {
 
 // What a library says about a line beside its text. Empty or zero is left out.
 struct foreign_line {
-  std::string_view file;
+  std::string_view file = {};
   std::uint32_t line = 0;
-  std::string_view logger;  // a name within the library: an spdlog logger, a gRPC subsystem
-  std::string_view stream;  // "stderr", "stdout" where the text came from a captured descriptor
-  bool continued = false;   // the line was too long for one record, and goes on in the next one
-  bool shared = false;      // several jobs may have written it: its context is whoever opened the capture
+  std::string_view logger = {};  // a name within the library: an spdlog logger, a gRPC subsystem
+  std::string_view stream = {};  // "stderr", "stdout" where the text came from a captured descriptor
+  bool continued = false;        // the line was too long for one record, and goes on in the next one
+  bool shared = false;           // several jobs may have written it: its context is whoever opened the capture
 };
 
 namespace detail {
