@@ -9,6 +9,7 @@ void add_instruction_figures(report& r);   // instructions.cpp: callgrind, and w
 void add_sustained_figures(report& r);     // sustained.cpp: a live drain, nothing lost
 void add_spdlog_figures(report& r);        // spdlog_peer.cpp, or spdlog_absent.cpp
 void add_lttng_figures(report& r);         // lttng.cpp: runs core_lttng_peer where it was built
+void add_otlp_figures(report& r);          // otlp.cpp, or otlp_absent.cpp
 void add_compile_time_figures(report& r);  // compile_time.cpp
 
 }  // namespace telltale::bench

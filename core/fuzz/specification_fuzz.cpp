@@ -3,6 +3,8 @@
 #include <string>
 
 #include "input.hpp"
+#include "otlp/file.hpp"
+#include "sinks/elsewhere.hpp"
 #include "sinks/json.hpp"
 #include "sinks/output.hpp"
 #include "sinks/text.hpp"
@@ -51,7 +53,26 @@ std::shared_ptr<sink> make_json_sink(std::unique_ptr<output> out) {
   return std::make_shared<sink>();
 }
 
+result<std::shared_ptr<sink>> make_otlp_sink(sink_words words) {
+  for (const char* option : {"protocol", "spool"}) {
+    if (words.take(option) == "refused") return words.bad("refused");
+  }
+  return std::make_shared<sink>();
+}
+
 }  // namespace telltale::detail
+
+namespace telltale::otlp {
+
+std::shared_ptr<telltale::sink> make_file_sink(std::unique_ptr<detail::output> out, const named_values&) {
+  fuzz::require(out != nullptr);
+  return std::make_shared<telltale::sink>();
+}
+result<named_values> resource_from_environment() {
+  return named_values{};
+}
+
+}  // namespace telltale::otlp
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::input(data, size).rest();

@@ -201,6 +201,44 @@ void append_json_string(buffer& w, std::string_view s) {
 
 namespace {
 
+// Bytes at the start of `s` that are ASCII, counted eight at a time.
+std::size_t ascii_prefix(std::string_view s) noexcept {
+  std::size_t i = 0;
+  for (; i + 8 <= s.size(); i += 8) {
+    std::uint64_t v;
+    std::memcpy(&v, s.data() + i, 8);
+    if ((v & 0x8080808080808080) != 0) break;
+  }
+  while (i < s.size() && static_cast<unsigned char>(s[i]) < 0x80) ++i;
+  return i;
+}
+
+}  // namespace
+
+std::string_view valid_utf8(std::string_view s, std::string& scratch) {
+  const auto good_prefix = [](std::string_view rest) {
+    std::size_t i = 0;
+    for (;;) {
+      i += ascii_prefix(rest.substr(i));
+      const std::size_t sequence = i < rest.size() ? sequence_length(rest.substr(i)) : 0;
+      if (sequence == 0) return i;
+      i += sequence;
+    }
+  };
+  std::size_t good = good_prefix(s);
+  if (good == s.size()) [[likely]]
+    return s;
+  scratch.clear();
+  for (std::string_view rest = s;; good = good_prefix(rest)) {
+    scratch += rest.substr(0, good);
+    if (good == rest.size()) return scratch;
+    scratch += replacement;
+    rest.remove_prefix(good + 1);
+  }
+}
+
+namespace {
+
 std::string_view not_finite(double v) noexcept {
   return std::isnan(v) ? "NaN" : v > 0 ? "Infinity" : "-Infinity";
 }

@@ -91,6 +91,9 @@ void append_json_string(buffer& w, std::string_view s);
 // A JSON value: numbers as numbers (64-bit integers in full); NaN and infinities, which JSON lacks, as strings.
 void append_json_value(buffer& w, const attribute_view& a);
 
+// `s` where it is UTF-8; else a copy in `scratch` in which every byte that belongs to no sequence is U+FFFD.
+std::string_view valid_utf8(std::string_view s, std::string& scratch);
+
 // Text for a terminal or a line-oriented file: control characters (line feeds and escape sequences among them) and
 // line separators are written as escapes, invalid bytes as U+FFFD.
 void append_safe_text(std::string& out, std::string_view s);

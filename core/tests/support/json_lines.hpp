@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -50,8 +51,9 @@ inline std::vector<json> parse_lines(std::string_view text) {
 
 inline std::vector<json> read_lines(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(file), {}};
-  return parse_lines(all);
+  std::ostringstream all;
+  all << file.rdbuf();
+  return parse_lines(all.str());
 }
 
 inline std::ptrdiff_t count_message(const std::vector<json>& lines, std::string_view message) {
