@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <condition_variable>
 #include <cstdlib>
 #include <telltale/core/detail/write.hpp>
@@ -16,6 +17,9 @@
 #include "clock.hpp"
 #include "descriptors.hpp"
 #include "drain.hpp"
+#include "metrics/collect.hpp"
+#include "metrics/registry.hpp"
+#include "metrics/shards.hpp"
 #include "propagation/characters.hpp"
 #include "record.hpp"
 #include "units.hpp"
@@ -197,8 +201,10 @@ bool ask(service& s, steady::time_point deadline, bool stop) {
 void before_fork() {
   self().mutex.lock();
   registry_mutex.lock();
+  metrics_mutex.lock();
 }
 void after_fork_in_parent() {
+  metrics_mutex.unlock();
   registry_mutex.unlock();
   self().mutex.unlock();
 }
@@ -225,6 +231,10 @@ void after_fork_in_child() {
   }
   left_behind.push_back(s.sinks);
   publish_sinks_locked(s);
+  reset_shards_after_fork();
+  reset_series_after_fork();
+  reset_collection_after_fork();
+  metrics_mutex.unlock();
   registry_mutex.unlock();
   s.mutex.unlock();
 }
@@ -279,10 +289,15 @@ result<void> configure_locked(state& s, const options& o) {
   }
   auto keys = parse_baggage_keys(o.baggage);
   if (!keys) return keys.error();
+  if (o.max_series < 2 || o.max_series > max_series_limit) {
+    return error{"TELLTALE_MAX_SERIES: cannot keep " + std::to_string(o.max_series) +
+                 " series per instrument: a number from 2 to 1048576"};
+  }
   auto sinks = make_sinks(o.sinks);
   if (!sinks) return error{"TELLTALE_SINKS: " + sinks.error().message};
   prepare_once_locked(s, o.monotonic_clock);
   policy.store(o.overflow, std::memory_order_relaxed);
+  default_max_series.store(o.max_series, std::memory_order_relaxed);
   s.configured_sinks = std::move(*sinks);
   publish_sinks_locked(s);
   s.baggage_keys = std::make_shared<const std::vector<std::string>>(std::move(*keys));
@@ -343,6 +358,15 @@ std::vector<error> read_environment(options& o) {
   };
   read_size("TELLTALE_RING", o.ring_bytes);
   read_size("TELLTALE_MEMORY", o.memory_bytes);
+  if (const std::string_view v = get("TELLTALE_MAX_SERIES") != nullptr ? get("TELLTALE_MAX_SERIES") : ""; !v.empty()) {
+    std::uint32_t n = 0;
+    const auto [end, ec] = std::from_chars(v.data(), v.data() + v.size(), n);
+    if (ec == std::errc{} && end == v.data() + v.size() && n >= 2 && n <= max_series_limit) {
+      o.max_series = n;
+    } else {
+      complain("TELLTALE_MAX_SERIES", {"\"" + std::string(v) + "\" is no number from 2 to 1048576"});
+    }
+  }
   if (const char* v = get("TELLTALE_EXIT_TIMEOUT")) {
     if (auto d = parse_duration(v)) {
       o.exit_timeout = *d;
@@ -574,6 +598,8 @@ statistics stats() {
   for (const auto& s : *detail::sinks_now()) {
     out.sink_dropped += s->dropped();
     out.sink_errors += s->errors();
+    out.sink_retries += s->retries();
+    out.sink_spooled_bytes += s->spooled_bytes();
   }
   if (m == nullptr) return out;
   const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);

@@ -189,7 +189,6 @@ void reset_after_fork() noexcept {
     }
     b.first_drop_time.store(0, std::memory_order_relaxed);
     b.truncated.store(0, std::memory_order_relaxed);
-    for (auto& c : b.counts) c.store(0, std::memory_order_relaxed);
     b.owned.store(0, std::memory_order_relaxed);
     free_blocks[free_block_count++] = &b;
   }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <telltale/core/metric_snapshot.hpp>
 #include <telltale/core/sink.hpp>
 #include <telltale/core/telltale.hpp>
 #include <thread>
@@ -324,6 +325,57 @@ int forks_amid_threads() {
   return failed;
 }
 
+// What the child counts is its own, whatever other threads were doing to the metrics when it was forked.
+int forks_amid_metrics() {
+  static constinit telltale::counter counted{"child.counted", "in this process"};
+  static constinit telltale::gauge set{"child.set", "in this process"};
+  static constinit telltale::exponential_histogram sizes{"child.sizes", "in this process"};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> all;
+  for (int t = 0; t < 2; ++t) {
+    all.emplace_back([&, t] {
+      for (int i = 0; !stop; ++i) {
+        counted.add(1, "thread"_a = t, "i"_a = i % 1000);  // makes series
+        counted.add();
+        sizes.record(i % 2 == 0 ? i : 1.0 / (i + 1));
+        if (i % 64 == 0) std::this_thread::sleep_for(50us);
+      }
+    });
+  }
+  all.emplace_back([&] {
+    while (!stop) {
+      (void)telltale::snapshot_metrics();
+      std::thread([] { counted.add(); }).join();
+      std::this_thread::sleep_for(50us);
+    }
+  });
+  set.set(7);
+  counted.add(3);
+  int failed = 0;
+  for (int i = 0; i < 60; ++i) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      const bool clean = counted.value() == 0 && set.with().value() == 0;
+      counted.add(5);
+      counted.add(2, "thread"_a = 0, "i"_a = 1);
+      std::thread([] { sizes.record(4); }).join();
+      std::int64_t sum = 0;
+      std::uint64_t recorded = 0;
+      for (const telltale::metric& m : telltale::snapshot_metrics().metrics) {
+        if (m.name == "child.counted") {
+          for (const auto& p : m.numbers) sum += std::get<std::int64_t>(p.value);
+        }
+        for (const auto& p : m.exponentials) recorded += p.count;
+      }
+      std::exit(clean && sum == 7 && recorded == 1 ? 0 : 1);
+    }
+    if (wait_for_child(pid) != 0) ++failed;
+  }
+  stop = true;
+  for (auto& t : all) t.join();
+  return failed + (counted.value() >= 3 && set.with().value() == 7 ? 0 : 100);
+}
+
 // A child that only becomes another program: no thread of ours in it, nothing recorded twice.
 int forks_and_execs() {
   TELLTALE_INFO("of the parent");
@@ -441,6 +493,7 @@ int main(int argc, char** argv) {
       {"forks_under_spans", forks_under_spans},
       {"forks_again", forks_again},
       {"forks_amid_threads", forks_amid_threads},
+      {"forks_amid_metrics", forks_amid_metrics},
       {"forks_and_execs", forks_and_execs},
       {"first_use_from_many_threads", first_use_from_many_threads},
       {"first_hit_races_with_filter", first_hit_races_with_filter},

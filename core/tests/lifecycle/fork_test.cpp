@@ -91,4 +91,11 @@ TEST_F(Fork, AProgramThatIsExecutedStartsFromNothing) {
   EXPECT_EQ(lines.size(), 1002u);
 }
 
+TEST_F(Fork, AChildCountsFromNoughtWhateverOtherThreadsCounted) {
+  const ended e =
+      run(child, {"forks_amid_metrics"}, {{"TELLTALE_SINKS", "none"}}, {.limit = std::chrono::seconds(120)});
+  EXPECT_FALSE(e.hung);
+  EXPECT_EQ(e.code, 0) << e;
+}
+
 }  // namespace

@@ -63,16 +63,21 @@ static_assert(sizeof(position) == 16 && sizeof(context) == 32 && std::is_trivial
 namespace detail {
 
 struct thread_block;
+struct metric_shard;
+
+// A shard in which nothing can be counted: that of threads that have counted nothing yet.
+TELLTALE_EXPORT extern constinit metric_shard no_shard;
 
 // Everything a call site needs to know about its thread. One per thread and process, since the library is shared.
 struct thread_state {
   context current;
-  thread_block* block = nullptr;  // this thread's ring and slots; null until its first record
-  std::uint64_t id_state = 0;     // see next_id()
+  thread_block* block = nullptr;    // this thread's ring and slots; null until its first record
+  std::uint64_t id_state = 0;       // see next_id()
+  metric_shard* shard = &no_shard;  // where this thread's metrics count; see cells.hpp
 };
 static_assert(std::is_trivially_destructible_v<thread_state>);
 
-// initial-exec: one load from the thread pointer, also when the library came in through dlopen (48 bytes of the
+// initial-exec: one load from the thread pointer, also when the library came in through dlopen (56 bytes of the
 // loader's spare static TLS).
 TELLTALE_EXPORT extern constinit thread_local thread_state tls __attribute__((tls_model("initial-exec")));
 

@@ -1,65 +1,106 @@
-// Counters: numbers that only grow, incremented from any thread without contention.
+// Counters: sums that only grow, and sums that also shrink, added to from any thread without contention.
 //
-//   inline constinit telltale::counter points{"prover.msm.points", "points that went into an MSM"};
+//   constinit telltale::counter points{"prover.msm.points", "points that went into an MSM", "{point}"};
 //   points.add(n);
+//   points.add(n, "group"_a = "g1");
 //
 // A thread adds to a cell of its own (a load and a store, no locked instruction); reading adds the cells up.
+// instrument.hpp says what holds for all instruments.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <telltale/core/context.hpp>
-#include <telltale/core/detail/layout.hpp>
-#include <vector>
+#include <telltale/core/instrument.hpp>
 
 namespace telltale {
 
-// Name and description must live for ever (literals). An object of static storage duration, never destroyed.
-class counter {
+// A series of a counter, looked up once. Copy it freely; it is good for the life of the process.
+class bound_counter {
  public:
-  constexpr counter(std::string_view name, std::string_view description) noexcept
-      : name_(name), description_(description) {}
-  counter(const counter&) = delete;
-  counter& operator=(const counter&) = delete;
-
-  void add(std::uint64_t n = 1) noexcept {
-    const std::uint32_t cell = cell_.load(std::memory_order_relaxed);
-    detail::thread_block* block = detail::tls.block;
-    if (cell != 0 && block != nullptr) [[likely]] {
-      std::atomic<std::uint64_t>& mine = block->counts[cell];
-      mine.store(mine.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-    } else {
-      add_slow(n);
-    }
+  void add(std::uint64_t n = 1) const noexcept {
+    detail::metric_cell* mine = detail::cell_of(cell_);
+    if (mine == nullptr) [[unlikely]]
+      return;
+    const std::uint64_t before = detail::add_to(mine, n);
+    if (detail::keeps_exemplar(before, before + n)) [[unlikely]]
+      detail::keep_exemplar(*series_, 0, static_cast<double>(n));
   }
-
-  // The sum over all threads, dead ones included. Never smaller than a sum read before.
-  TELLTALE_EXPORT std::uint64_t value() const noexcept;
-
-  std::string_view name() const noexcept { return name_; }
-  std::string_view description() const noexcept { return description_; }
+  std::uint64_t value() const noexcept { return detail::sum_of(cell_); }
 
  private:
-  friend struct counter_list;
-  TELLTALE_EXPORT void add_slow(std::uint64_t n) noexcept;
-
-  std::string_view name_;
-  std::string_view description_;
-  std::atomic<std::uint32_t> cell_{0};    // 0: not listed yet, or no cell left
-  std::atomic<std::uint64_t> shared_{0};  // of threads without a block, and of counters without a cell
-  bool listed_ = false;
-  counter* next_ = nullptr;
+  friend class counter;
+  explicit bound_counter(detail::series* s) noexcept : series_(s), cell_(detail::first_cell(*s)) {}
+  detail::series* series_;
+  std::uint32_t cell_;
 };
 
-struct counter_value {
-  std::string name;
-  std::string description;
-  std::uint64_t value;
+class counter : public instrument {
+ public:
+  constexpr counter(std::string_view name, std::string_view description, std::string_view unit = {},
+                    instrument_options o = {}) noexcept
+      : instrument(metric_kind::counter, name, description, unit, o) {}
+
+  void add(std::uint64_t n = 1) noexcept {
+    detail::metric_cell* mine = detail::find_cell(plain_cell());
+    if (mine == nullptr) [[unlikely]]
+      return bound_counter(plain()).add(n);
+    const std::uint64_t before = detail::add_to(mine, n);
+    if (detail::keeps_exemplar(before, before + n)) [[unlikely]]
+      detail::keep_exemplar(*plain(), 0, static_cast<double>(n));
+  }
+  template <detail::label... A>
+    requires(sizeof...(A) > 0)
+  void add(std::uint64_t n, const A&... labels) noexcept {
+    with(labels...).add(n);
+  }
+  template <detail::label... A>
+    requires(sizeof...(A) > 0)
+  bound_counter with(const A&... labels) noexcept {
+    return bound_counter(series_of(labels...));
+  }
+
+  // The sum of the series without labels over all threads, dead ones included. Never smaller than a sum read before.
+  std::uint64_t value() const noexcept { return detail::sum_of(plain_cell()); }
 };
-// Every counter that was ever incremented, in order of name.
-TELLTALE_EXPORT std::vector<counter_value> counters();
+
+class bound_up_down_counter {
+ public:
+  void add(std::int64_t n) const noexcept {
+    if (detail::metric_cell* mine = detail::cell_of(cell_)) detail::add_to(mine, static_cast<std::uint64_t>(n));
+  }
+  std::int64_t value() const noexcept { return static_cast<std::int64_t>(detail::sum_of(cell_)); }
+
+ private:
+  friend class up_down_counter;
+  explicit bound_up_down_counter(detail::series* s) noexcept : cell_(detail::first_cell(*s)) {}
+  std::uint32_t cell_;
+};
+
+// What is in use, in flight, waiting: add(1) when it begins, add(-1) when it ends, on whichever thread.
+class up_down_counter : public instrument {
+ public:
+  constexpr up_down_counter(std::string_view name, std::string_view description, std::string_view unit = {},
+                            instrument_options o = {}) noexcept
+      : instrument(metric_kind::up_down_counter, name, description, unit, o) {}
+
+  void add(std::int64_t n) noexcept {
+    detail::metric_cell* mine = detail::find_cell(plain_cell());
+    if (mine == nullptr) [[unlikely]]
+      return bound_up_down_counter(plain()).add(n);
+    detail::add_to(mine, static_cast<std::uint64_t>(n));
+  }
+  template <detail::label... A>
+    requires(sizeof...(A) > 0)
+  void add(std::int64_t n, const A&... labels) noexcept {
+    with(labels...).add(n);
+  }
+  template <detail::label... A>
+    requires(sizeof...(A) > 0)
+  bound_up_down_counter with(const A&... labels) noexcept {
+    return bound_up_down_counter(series_of(labels...));
+  }
+
+  std::int64_t value() const noexcept { return static_cast<std::int64_t>(detail::sum_of(plain_cell())); }
+};
 
 }  // namespace telltale

@@ -12,19 +12,12 @@
 #include <string>
 #include <telltale/core/attribute_value.hpp>
 #include <telltale/core/context.hpp>
+#include <telltale/core/instrument.hpp>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace telltale {
-
-enum class metric_kind : std::uint8_t {
-  counter,                // a sum that only grows                       metric::numbers
-  up_down_counter,        // a sum that also shrinks                     metric::numbers
-  gauge,                  // a value as it is now; not to be summed      metric::numbers
-  histogram,              // counts between fixed bounds                 metric::histograms
-  exponential_histogram,  // counts between bounds that grow by a factor metric::exponentials
-};
 
 // The labels of a series: immutable, made once, shared by all snapshots.
 struct label_set {
@@ -71,7 +64,8 @@ struct exponential_point {
   std::vector<telltale::exemplar> exemplars;
 };
 
-// One instrument. Of the three lists of points only the one that its kind names is filled.
+// One instrument. counter, up_down_counter and gauge fill `numbers`, histogram fills `histograms`,
+// exponential_histogram `exponentials`.
 struct metric {
   std::string name;         // OpenTelemetry's: "prover.proof.duration"
   std::string description;  // may be empty

@@ -46,8 +46,13 @@ struct options {
   std::chrono::milliseconds exit_timeout{2000};  // how long exit may wait for the sinks
   bool monotonic_clock = false;                  // never use the time-stamp counter
 
+  // Sets of labels that an instrument keeps apart, where it doesn't say itself (2 to 1,048,576, the overflow's
+  // included). Holds for instruments that are first used afterwards.
+  std::uint32_t max_series = 2000;
+
   // TELLTALE_LOG (else RUST_LOG), TELLTALE_TRACE, TELLTALE_SINKS, TELLTALE_BAGGAGE, TELLTALE_RING, TELLTALE_MEMORY,
-  // TELLTALE_OVERFLOW, TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK. Fails at the first value it cannot read, and names it.
+  // TELLTALE_OVERFLOW, TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK, TELLTALE_MAX_SERIES. Fails at the first value it cannot
+  // read, and names it.
   TELLTALE_EXPORT static result<options> from_environment();
 };
 
@@ -89,7 +94,9 @@ struct statistics {
   std::uint64_t stale_scopes = 0;  // records whose scope was gone: their inherited attributes are missing
   std::uint64_t sink_dropped = 0;  // records that a sink could not take
   std::uint64_t sink_errors = 0;
-  std::uint64_t threads = 0;  // rings in use
+  std::uint64_t sink_retries = 0;        // deliveries that sinks tried again
+  std::uint64_t sink_spooled_bytes = 0;  // what waits on disk for a sink's receiver
+  std::uint64_t threads = 0;             // rings in use
   std::uint64_t open_spans = 0;
   std::chrono::nanoseconds drain_cpu{0};  // processor time of the drain
   std::chrono::nanoseconds drain_lag{0};  // age of the oldest record when it was last drained

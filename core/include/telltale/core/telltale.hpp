@@ -10,12 +10,14 @@
 //     TELLTALE_INFO("packed {items} items", "items"_a = items);
 //   }
 //
-// span.hpp, log.hpp, counter.hpp and context.hpp have the details; runtime.hpp starts, steers and ends it (nothing of
-// it is needed: it starts by itself and flushes at exit).
+// span.hpp, log.hpp, instrument.hpp and context.hpp have the details; runtime.hpp starts, steers and ends it (nothing
+// of it is needed: it starts by itself and flushes at exit).
 #pragma once
 
 #include <telltale/core/context.hpp>
 #include <telltale/core/counter.hpp>
+#include <telltale/core/gauge.hpp>
+#include <telltale/core/histogram.hpp>
 #include <telltale/core/level.hpp>
 #include <telltale/core/log.hpp>
 #include <telltale/core/runtime.hpp>

@@ -98,9 +98,6 @@ enum class drop_reason : std::uint8_t {
 };
 inline constexpr std::size_t drop_reasons = 5;
 
-// Counters that have a cell of their own per thread; any further ones share one cell.
-inline constexpr std::size_t max_counters = 256;
-
 // One thread's memory: its ring and its open spans. A block outlives its thread and is handed to a later one; the
 // records in it name the change of hands. Producer's, consumer's and rare words lie on lines of their own. The two
 // addresses are this process's and mean nothing to another reader.
@@ -129,9 +126,6 @@ struct alignas(line_bytes) thread_block {
   std::uint64_t thread_id;                                        // the operating system's, of the owner
   char thread_name[64];                                           // terminated
   std::uint32_t thread_untold;                                    // 1: no record has said yet who writes here now
-
-  // This block's share of every counter; written by the owner alone.
-  alignas(line_bytes) std::atomic<std::uint64_t> counts[max_counters];
 };
 
 }  // namespace telltale::detail
