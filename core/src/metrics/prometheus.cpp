@@ -69,6 +69,14 @@ class page {
     }
   }
 
+  void add_target_info(const resource_attributes& resource) {
+    names_.insert("target_info");
+    out_.append(open_ ? "# TYPE target info\n# HELP target What this process is\n"
+                      : "# TYPE target_info gauge\n# HELP target_info What this process is\n");
+    begin_sample("target_info", "", exposition_labels(resource));
+    out_.put("1\n");
+  }
+
   std::string finish() {
     if (open_) out_.append("# EOF\n");
     return std::string(out_.view());
@@ -299,8 +307,9 @@ exposition negotiate_exposition(std::string_view accept) noexcept {
   return open > 0 && open >= text ? exposition::openmetrics : exposition::text;
 }
 
-std::string render_prometheus(const metric_snapshot& snapshot, exposition format) {
+std::string render_prometheus(const metric_snapshot& snapshot, exposition format, const resource_attributes& resource) {
   detail::page page(format);
+  if (!resource.empty()) page.add_target_info(resource);
   for (const metric& m : snapshot.metrics) page.add(m);
   return page.finish();
 }

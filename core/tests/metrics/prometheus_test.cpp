@@ -119,6 +119,16 @@ latency_seconds_count{kind="x"} 6
 )");
 }
 
+TEST(PrometheusText, SaysWhatTheProcessIs) {
+  const telltale::resource_attributes resource{{"service.name", std::string("prover")}, {"gpu", std::int64_t{2}}};
+  EXPECT_EQ(telltale::render_prometheus({}, exposition::text, resource),
+            "# TYPE target_info gauge\n# HELP target_info What this process is\n"
+            "target_info{gpu=\"2\",service_name=\"prover\"} 1\n");
+  EXPECT_EQ(telltale::render_prometheus({}, exposition::openmetrics, resource),
+            "# TYPE target info\n# HELP target What this process is\n"
+            "target_info{gpu=\"2\",service_name=\"prover\"} 1\n# EOF\n");
+}
+
 TEST(PrometheusText, ShowsAnExponentialHistogramWithAtMostTwentyBounds) {
   telltale::metric m = made("sizes", "By", telltale::metric_kind::exponential_histogram);
   telltale::exponential_point p;

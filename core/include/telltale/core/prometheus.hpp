@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 #include <telltale/core/metric_snapshot.hpp>
+#include <utility>
+#include <vector>
 
 namespace telltale {
 
@@ -27,6 +29,9 @@ TELLTALE_EXPORT std::string_view content_type(exposition format) noexcept;
 // The format that an HTTP Accept header prefers; text where it names neither or is empty.
 TELLTALE_EXPORT exposition negotiate_exposition(std::string_view accept) noexcept;
 
-TELLTALE_EXPORT std::string render_prometheus(const metric_snapshot& snapshot, exposition format);
+// `resource` says what this process is ("service.name" and so on) and becomes target_info; empty: there is none.
+using resource_attributes = std::vector<std::pair<std::string, attribute_value>>;
+TELLTALE_EXPORT std::string render_prometheus(const metric_snapshot& snapshot, exposition format,
+                                              const resource_attributes& resource = {});
 
 }  // namespace telltale
