@@ -25,18 +25,12 @@ function(telltale_add_parts)
   endforeach()
 endfunction()
 
-# Libraries of core that need more than threads; each is linked by whoever wants it.
-set(TELLTALE_LIBRARIES_OF_core http)
-
 # telltale_link(TARGET PART VISIBILITY LIBRARY...): target_link_libraries that knows the layers. PART is the part
 # the target belongs to; a library telltale::X or telltale::X_* belongs to part X.
 function(telltale_link target part visibility)
   foreach(library IN LISTS ARGN)
     if(library MATCHES "^telltale::([a-z]+)")
       set(other ${CMAKE_MATCH_1})
-      if(other IN_LIST TELLTALE_LIBRARIES_OF_core)
-        set(other core)
-      endif()
       if(NOT other STREQUAL part AND NOT other IN_LIST TELLTALE_ALLOWED_${part})
         message(FATAL_ERROR "${target} (part ${part}) may not link ${library}: ${part} stands on "
                             "\"${TELLTALE_ALLOWED_${part}}\" only (cmake/TelltaleParts.cmake).")

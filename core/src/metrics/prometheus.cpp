@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <mutex>
 #include <set>
 #include <telltale/core/prometheus.hpp>
 #include <unordered_set>
 
+#include "../descriptors.hpp"
 #include "../format.hpp"
 #include "exponential.hpp"
 #include "exposition.hpp"
@@ -26,10 +26,8 @@ void complain_of_same_name(const std::string& name, const std::string& as) {
   static auto& said = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
   if (!said.insert(name).second) return;
-  std::fprintf(stderr,
-               "telltale: the metric \"%s\" is left out for Prometheus: another one is called %s there, too. Give one "
-               "of them another name.\n",
-               name.c_str(), as.c_str());
+  complain("the metric \"" + name + "\" is left out for Prometheus: another one is called " + as +
+           " there, too. Give one of them another name.");
 }
 
 void put_double(buffer& w, double v) noexcept {  // needs 32 characters

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <set>
 #include <telltale/core/gauge.hpp>
 
+#include "../descriptors.hpp"
 #include "exponential.hpp"
 #include "exposition.hpp"
 #include "record.hpp"
@@ -194,10 +194,8 @@ metric_state::metric_state(const instrument& i, std::uint32_t series_limit)
 }
 
 void complain_of_conflict(std::string_view name, std::string_view how) {
-  std::fprintf(stderr,
-               "telltale: the metric \"%.*s\" is defined twice, %.*s; the second one is not exported. Give one of them "
-               "another name.\n",
-               static_cast<int>(name.size()), name.data(), static_cast<int>(how.size()), how.data());
+  complain("the metric \"" + std::string(name) + "\" is defined twice, " + std::string(how) +
+           "; the second one is not exported. Give one of them another name.");
 }
 
 std::shared_ptr<const label_set> make_label_set(const label_view* labels, std::size_t count) {
