@@ -58,6 +58,8 @@ TEST(Asio, GivesPostedWorkTheContextOfWhoPostedIt) {
   EXPECT_EQ(named(spans, "bound").parent, named(spans, "caller").id);
 }
 
+#if defined(ASIO_HAS_CO_AWAIT)  // Asio 1.22 doesn't see that clang has coroutines
+
 asio::awaitable<void> wait_twice(std::string_view expected) {
   const telltale::context mine = telltale::current_context();
   EXPECT_TRUE(mine.span) << expected;
@@ -100,5 +102,13 @@ TEST(Asio, KeepsTheContextOfCoroutinesThatTakeTurns) {
     EXPECT_TRUE(p == named(spans, "first").id || p == named(spans, "second").id);
   }
 }
+
+#else
+
+TEST(Asio, KeepsTheContextOfCoroutinesThatTakeTurns) {
+  GTEST_SKIP() << "this Asio finds no coroutines with this compiler";
+}
+
+#endif
 
 }  // namespace
