@@ -88,6 +88,8 @@ void expect_container_errors(const bytes& good, Read read) {
   file = good;
   file[4] = std::byte{9};
   EXPECT_NE(read(file).find("its version is 9"), std::string::npos);
+  file[4] = std::byte{0};
+  EXPECT_NE(read(file).find("its version is 0"), std::string::npos);
   file = good;
   put_u32(file, 8, 4'000'000'000);
   EXPECT_NE(read(file).find("promises 4,000,000,000 sections"), std::string::npos);
@@ -97,6 +99,28 @@ void expect_container_errors(const bytes& good, Read read) {
   file = good;
   put_u32(file, 12, 0);  // the first section's number
   EXPECT_NE(read(file).find("is missing"), std::string::npos);
+  // A section that ends inside the next one, or leaves a gap before it; one that is far beyond the end; one whose end
+  // overflows.
+  for (std::size_t at = 12; at < good.size();) {
+    byte_cursor size_field(std::span<const std::byte>(good).subspan(at + 4));
+    const u64 size = size_field.u64_();
+    for (const u64 wrong : {size + 1, size - 1, size + 4, size + 12, size * 2 + 1, u64{1} << 46, ~u64{0} - at - 11}) {
+      file = good;
+      put(file, at + 4, byte_writer().u64_(wrong).done());
+      EXPECT_NE(read(file), "") << "section at " << at << " with " << wrong << " bytes";
+    }
+    at += 12 + size;
+  }
+}
+
+// Sections may come in any order.
+template <class Read>
+void expect_any_order(sections all, std::string_view magic, std::uint32_t version, Read read) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::rotate(all.begin(), all.begin() + 1, all.end());
+    EXPECT_EQ(read(prover::testing::container(magic, version, all)), "");
+    EXPECT_EQ(read(prover::testing::container(magic, version, {all.rbegin(), all.rend()})), "");
+  }
 }
 
 template <class Curve>
@@ -123,6 +147,70 @@ TYPED_TEST(zkey_reader, refuses_broken_containers) {
   expect_container_errors(prover::testing::tiny_zkey<TypeParam>(), read_key);
 }
 
+// Where infinity may stand, and where not.
+TYPED_TEST(zkey_reader, allows_infinity_where_a_polynomial_may_be_zero_and_nowhere_else) {
+  using fp = typename TypeParam::fp;
+  constexpr std::size_t q = sizeof(fp);
+  constexpr std::size_t points = 4 + q + 4 + 32 + 12;  // where the header's points begin
+  const auto zeros = [](std::size_t n) { return bytes(n, std::byte{0}); };
+  auto all = prover::testing::tiny_zkey_sections<TypeParam>();
+  for (const std::uint32_t id : {3U, 5U, 6U, 7U, 8U}) content(all, id) = zeros(content(all, id).size());
+  EXPECT_EQ(read_key(prover::testing::container("zkey", 1, all)), "");
+
+  struct place {
+    const char* name;
+    std::size_t at;
+    std::size_t size;
+  };
+  for (const auto& [name, at, size] : {place{"alpha1", 0, 2 * q},
+                                       {"beta1", 2 * q, 2 * q},
+                                       {"beta2", 4 * q, 4 * q},
+                                       {"gamma2", 8 * q, 4 * q},
+                                       {"delta1", 12 * q, 2 * q},
+                                       {"delta2", 14 * q, 4 * q}}) {
+    auto changed = all;
+    put(content(changed, 2), points + at, zeros(size));
+    const auto message = read_key(prover::testing::container("zkey", 1, changed));
+    EXPECT_NE(message.find(std::string("in section 2 (the header), ") + name + " is the point at infinity"),
+              std::string::npos)
+        << message;
+  }
+  put(content(all, 9), 7 * 2 * q, zeros(2 * q));
+  EXPECT_NE(read_key(prover::testing::container("zkey", 1, all)).find("point 7 is the point at infinity"),
+            std::string::npos);
+}
+
+// Every point of every section, on the curve but outside the subgroup (BN254's G1 has no such points), not on the
+// curve, or with a coordinate that is the prime itself.
+TYPED_TEST(zkey_reader, checks_every_point_of_every_section) {
+  using fp = typename TypeParam::fp;
+  constexpr std::size_t q = sizeof(fp);
+  const auto good = prover::testing::tiny_zkey_sections<TypeParam>();
+  const auto g1 = byte_writer().point(prover::testing::any_point<typename TypeParam::g1>(1)).done();
+  const auto g2 = byte_writer().point(prover::testing::any_point<typename TypeParam::g2>(1)).done();
+  const auto expect = [&](std::uint32_t id, std::size_t at, const bytes& value, const char* expected) {
+    auto changed = good;
+    put(content(changed, id), at, value);
+    const auto message = read_key(prover::testing::container("zkey", 1, changed));
+    EXPECT_NE(message.find(expected), std::string::npos) << "section " << id << " at " << at << ": " << message;
+  };
+  const auto expect_all = [&](std::uint32_t id, std::size_t at, std::size_t size) {
+    const bool is_g2 = size == 4 * q;
+    if (is_g2 || TypeParam::id == curve_id::bls12_381) expect(id, at, is_g2 ? g2 : g1, "is not in the subgroup");
+    expect(id, at + size - q, byte_writer().number(fp::modulus).done(), "a coordinate that is not below");
+    expect(id, at, byte_writer().coordinate(fp::from_u64(7)).done(), "is not on the curve");
+  };
+  constexpr std::size_t points = 4 + q + 4 + 32 + 12;
+  for (const std::size_t at : {0U, 2U, 12U}) expect_all(2, points + at * q, 2 * q);
+  for (const std::size_t at : {4U, 8U, 14U}) expect_all(2, points + at * q, 4 * q);
+  for (const std::uint32_t id : {3U, 5U, 7U, 8U, 9U}) {
+    const std::size_t size = id == 7 ? 4 * q : 2 * q;
+    auto copy = good;
+    expect_all(id, 0, size);
+    expect_all(id, content(copy, id).size() - size, size);  // the last one
+  }
+}
+
 TYPED_TEST(zkey_reader, refuses_what_is_wrong_and_says_what) {
   using fp = typename TypeParam::fp;
   constexpr std::size_t q = sizeof(fp);
@@ -140,6 +228,12 @@ TYPED_TEST(zkey_reader, refuses_what_is_wrong_and_says_what) {
       {"short header", [](sections& s) { content(s, 2).pop_back(); }, "section 2 (the header) has"},
       {"other base field", [](sections& s) { content(s, 2)[4] ^= std::byte{2}; }, "its primes are not those of"},
       {"other scalar field", [](sections& s) { content(s, 2)[4 + q + 4] ^= std::byte{2}; },
+       "its primes are not those of"},
+      {"primes of two curves",
+       [](sections& s) {
+         using other = std::conditional_t<TypeParam::id == curve_id::bn254, bls12_381_fr, bn254_fr>;
+         put(content(s, 2), 4 + q + 4, byte_writer().number(other::modulus).done());
+       },
        "its primes are not those of"},
       {"prime of 2^32 bytes", [](sections& s) { put_u32(content(s, 2), 0, ~0U); }, "ends inside its primes"},
       {"no variables", [](sections& s) { put_u32(content(s, 2), counts, 0); }, "2 public signals but only 0 variables"},
@@ -177,6 +271,8 @@ TYPED_TEST(zkey_reader, refuses_what_is_wrong_and_says_what) {
       {"matrix 7", [](sections& s) { put_u32(content(s, 4), 4, 7); }, "entry 0 names matrix 7"},
       {"constraint too large", [](sections& s) { put_u32(content(s, 4), 8, 8); }, "entry 0 names constraint 8"},
       {"signal too large", [](sections& s) { put_u32(content(s, 4), 12, 5); }, "entry 0 names signal 5"},
+      {"value is r", [](sections& s) { put(content(s, 4), 16, byte_writer().number(TypeParam::fr::modulus).done()); },
+       "entry 0 has a value that is not below"},
       {"value not reduced", [](sections& s) { put(content(s, 4), 16, all_ones); },
        "entry 0 has a value that is not below"},
   };
@@ -200,9 +296,14 @@ TEST(zkey_reader, leaves_the_curve_unchecked_only_when_told_to) {
   EXPECT_FALSE(read_zkey<bn254>(source, key_checks::on_curve, pool));
 }
 
-TEST(wtns_reader, reads_and_refuses) {
-  EXPECT_EQ(read_witness(prover::testing::tiny_wtns<bls12_381>()), "");
-  expect_container_errors(prover::testing::tiny_wtns<bn254>(), read_witness);
+template <class Curve>
+class wtns_reader : public ::testing::Test {};
+TYPED_TEST_SUITE(wtns_reader, curves);
+
+TYPED_TEST(wtns_reader, reads_and_refuses) {
+  using fr = typename TypeParam::fr;
+  expect_any_order(prover::testing::tiny_wtns_sections<TypeParam>(), "wtns", 2, read_witness);
+  expect_container_errors(prover::testing::tiny_wtns<TypeParam>(), read_witness);
   const std::vector<mutation> mutations{
       {"duplicate section", [](sections& s) { s.push_back(s[1]); }, "section 2 comes twice"},
       {"missing values", [](sections& s) { s.pop_back(); }, "section 2 (the values) is missing"},
@@ -219,20 +320,25 @@ TEST(wtns_reader, reads_and_refuses) {
        },
        "it holds no values"},
       {"value not reduced", [](sections& s) { put(content(s, 2), 64, all_ones); }, "value 2 is not below"},
-      {"value is r", [](sections& s) { put(content(s, 2), 32, byte_writer().number(bn254_fr::modulus).done()); },
+      {"value is r", [](sections& s) { put(content(s, 2), 32, byte_writer().number(fr::modulus).done()); },
        "value 1 is not below"},
       {"first is two", [](sections& s) { put_u32(content(s, 2), 0, 2); }, "its first value is not 1"},
   };
-  expect_errors(mutations, prover::testing::tiny_wtns_sections<bn254>(), "wtns", 2, read_witness);
+  expect_errors(mutations, prover::testing::tiny_wtns_sections<TypeParam>(), "wtns", 2, read_witness);
 }
 
-TEST(r1cs_reader, reads_and_refuses) {
-  const auto source = byte_source::from_memory(prover::testing::tiny_r1cs<bn254>(), "x.r1cs", "constraints");
+template <class Curve>
+class r1cs_reader : public ::testing::Test {};
+TYPED_TEST_SUITE(r1cs_reader, curves);
+
+TYPED_TEST(r1cs_reader, reads_and_refuses) {
+  const auto source = byte_source::from_memory(prover::testing::tiny_r1cs<TypeParam>(), "x.r1cs", "constraints");
   const auto system = read_r1cs(source);
   ASSERT_TRUE(system) << system.error().message;
   EXPECT_EQ(system->starts, (std::vector<u64>{0, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(system->values.size(), 6u);
-  expect_container_errors(prover::testing::tiny_r1cs<bls12_381>(), read_system);
+  expect_any_order(prover::testing::tiny_r1cs_sections<TypeParam>(), "r1cs", 1, read_system);
+  expect_container_errors(prover::testing::tiny_r1cs<TypeParam>(), read_system);
   const std::vector<mutation> mutations{
       {"duplicate section", [](sections& s) { s.push_back(s[0]); }, "section 2 comes twice"},
       {"missing header", [](sections& s) { s.erase(s.begin() + 1); }, "section 1 (the header) is missing"},
@@ -247,12 +353,14 @@ TEST(r1cs_reader, reads_and_refuses) {
       {"2^32 terms", [](sections& s) { put_u32(content(s, 2), 0, ~0U); }, "constraint 0 promises 4,294,967,295 terms"},
       {"wire too large", [](sections& s) { put_u32(content(s, 2), 4, 5); }, "constraint 0 names wire 5"},
       {"value not reduced", [](sections& s) { put(content(s, 2), 8, all_ones); }, "constraint 0 has a coefficient"},
+      {"value is r", [](sections& s) { put(content(s, 2), 8, byte_writer().number(TypeParam::fr::modulus).done()); },
+       "constraint 0 has a coefficient"},
       {"labels of another size", [](sections& s) { content(s, 3).pop_back(); }, "section 3 (the labels) has 39 bytes"},
       {"custom gates", [](sections& s) { s.push_back({4, byte_writer().u32(1).done()}); },
        "it uses custom gates (section 4)"},
   };
-  expect_errors(mutations, prover::testing::tiny_r1cs_sections<bn254>(), "r1cs", 1, read_system);
-  auto with_empty_lists = prover::testing::tiny_r1cs_sections<bn254>();
+  expect_errors(mutations, prover::testing::tiny_r1cs_sections<TypeParam>(), "r1cs", 1, read_system);
+  auto with_empty_lists = prover::testing::tiny_r1cs_sections<TypeParam>();
   with_empty_lists.push_back({4, byte_writer().u32(0).done()});
   with_empty_lists.push_back({5, {}});
   EXPECT_EQ(read_system(prover::testing::container("r1cs", 1, with_empty_lists)), "");

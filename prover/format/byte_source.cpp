@@ -50,7 +50,11 @@ byte_source byte_source::from_memory(std::vector<std::byte> bytes, std::string n
   r.name_ = std::move(name);
   r.kind_ = std::move(kind);
   r.size_ = bytes.size();
-  r.memory_ = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  const auto wipe = [](std::vector<std::byte>* held) {
+    if (!held->empty()) explicit_bzero(held->data(), held->size());
+    delete held;
+  };
+  r.memory_ = std::shared_ptr<std::vector<std::byte>>(new std::vector<std::byte>(std::move(bytes)), wipe);
   return r;
 }
 

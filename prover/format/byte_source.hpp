@@ -15,6 +15,7 @@ class byte_source {
  public:
   // `kind` is what messages call the file: "key", "witness".
   static telltale::result<byte_source> open(std::string path, std::string kind);
+  // What was in memory is wiped at the end: it may be a witness.
   static byte_source from_memory(std::vector<std::byte> bytes, std::string name, std::string kind);
 
   u64 size() const noexcept { return size_; }
