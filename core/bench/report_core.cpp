@@ -121,14 +121,6 @@ paired span_off() {
   return p;
 }
 
-double counter_ns() {
-  static constinit telltale::counter things{"bench.things", "increments of the benchmark"};
-  things.add();
-  std::vector<double> samples;
-  for (int k = 0; k < pairs; ++k) samples.push_back(timed([](std::uint64_t) { things.add(); }, 100'000));
-  return spread_of(samples).median;
-}
-
 double process_cpu_ns() {
   rusage u{};
   ::getrusage(RUSAGE_SELF, &u);
@@ -229,7 +221,7 @@ int main(int argc, char** argv) {
   }
   telltale::bench::add_spdlog_figures(report);
   telltale::bench::add_lttng_figures(report);
-  report.add({.name = "counter increment", .value = counter_ns(), .unit = "ns", .bar = value_at_most(5)});
+  telltale::bench::add_metric_figures(report);
   telltale::bench::add_sustained_figures(report);
   const auto lost = [] {
     const telltale::statistics now = telltale::stats();
