@@ -151,6 +151,36 @@ TYPED_TEST(test_keys, prove_and_verify_and_refuse_a_wrong_witness) {
   EXPECT_NE(wrong.error().message.find("does not satisfy the circuit"), std::string::npos);
 }
 
+TYPED_TEST(test_keys, take_no_witness_of_another_length_or_curve) {
+  using other = std::conditional_t<TypeParam::id == curve_id::bn254, bls12_381, bn254>;
+  const files folder;
+  ASSERT_TRUE(make<TypeParam>(cube_circuit<TypeParam>(), folder.path("cube.zkey")));
+  engine e(1);
+  const auto key = e.load_key(folder.path("cube.zkey"));
+  ASSERT_TRUE(key) << key.error().message;
+  const auto short_one = e.prove(*key, *witness::from_bytes(prover::testing::tiny_wtns<TypeParam>(), "w.wtns"));
+  ASSERT_FALSE(short_one);
+  EXPECT_EQ(
+      short_one.error().message,
+      "cannot prove: the witness has 5 values and the key is for 4. Use a key and a witness of the same circuit.");
+  const auto foreign = e.prove(*key, *witness::from_bytes(cube_witness<other>(32), "w.wtns"));
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().message, std::string("cannot prove: the witness is over ") + name_of(other::id) +
+                                         " and the key over " + name_of(TypeParam::id) +
+                                         ". Use a key and a witness of the same circuit.");
+}
+
+TYPED_TEST(test_keys, name_the_constraint_that_a_witness_violates) {
+  engine e(2);
+  const auto c = circuit::from_bytes(cube_circuit<TypeParam>(), "cube.r1cs");
+  ASSERT_TRUE(c) << c.error().message;
+  EXPECT_EQ(*e.check(*c, *witness::from_bytes(cube_witness<TypeParam>(32), "w.wtns")), std::nullopt);
+  const auto found = e.check(*c, *witness::from_bytes(cube_witness<TypeParam>(33), "w.wtns"));
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->constraint, 1u);
+  EXPECT_EQ((*found)->equation, "(2 w[3] - w[3]) * w[2] = w[1] - 5");
+}
+
 TYPED_TEST(test_keys, say_that_they_are_insecure) {
   const files folder;
   ASSERT_TRUE(make<TypeParam>(cube_circuit<TypeParam>(), folder.path("cube.zkey")));
