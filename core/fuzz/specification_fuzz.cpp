@@ -8,6 +8,7 @@
 #include "sinks/json.hpp"
 #include "sinks/output.hpp"
 #include "sinks/text.hpp"
+#include "sinks/timeline.hpp"
 
 namespace telltale::detail {
 
@@ -34,6 +35,9 @@ std::shared_ptr<line_target> descriptor_target(int fd, std::string name) {
 result<std::shared_ptr<line_target>> file_target(const std::string& path) {
   return target_at(path);
 }
+result<std::shared_ptr<line_target>> fresh_file_target(const std::string& path) {
+  return target_at(path);
+}
 result<std::shared_ptr<line_target>> rolling_target(const std::string& path, rolling_options o) {
   fuzz::require(o.max_bytes > 0 && o.max_age.count() >= 0 && o.keep <= 10000);
   return target_at(path);
@@ -49,6 +53,14 @@ std::shared_ptr<sink> make_text_sink(std::unique_ptr<output> out, text_options) 
   return std::make_shared<sink>();
 }
 std::shared_ptr<sink> make_json_sink(std::unique_ptr<output> out) {
+  fuzz::require(out != nullptr);
+  return std::make_shared<sink>();
+}
+
+result<void> begin_timeline(line_target&, timeline) {
+  return {};
+}
+std::shared_ptr<sink> make_timeline_sink(std::unique_ptr<output> out, timeline) {
   fuzz::require(out != nullptr);
   return std::make_shared<sink>();
 }

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::uint64_t release_every = 64 * 1024;  // bytes: a waiting producer goes on before the pass is over
 
+constexpr std::int64_t heartbeat_ns = 10'000'000'000;
+
 record_header header_of(const std::uint64_t* w) noexcept {
   record_header h;
   std::memcpy(&h, w, sizeof h);
@@ -145,6 +147,11 @@ void drain::read_record(const std::uint64_t* w, block_state& state, const sink_l
 
 void drain::read_span(const std::uint64_t* w, const thread_info& thread, const sink_list& sinks, partial p) {
   const record_header h = header_of(w);
+  if ((h.state & state_left_out) != 0) {
+    counts_.left_out.fetch_add(1, std::memory_order_relaxed);
+    parts_.erase(h.span);
+    return;
+  }
   span_parts* parts = nullptr;
   bool incomplete = false;
   if (h.parts != 0) {
@@ -310,8 +317,11 @@ void drain::announce_open(const sink_list& sinks) {
     if (!copy_open_span(slot, w)) continue;
     const record_header h = header_of(w);
     const std::int64_t begin = ns(h.time);
-    if (now_ns - begin < 1'000'000'000 || !announced_.insert(h.span).second) continue;
-    if (slot.block == abandoned_block) continue;
+    if (now_ns - begin < 1'000'000'000 || slot.block == abandoned_block) continue;
+    if ((h.state & state_left_out) != 0) continue;
+    const auto [announced, is_first] = announced_.try_emplace(h.span, now_ns);
+    if (!is_first && now_ns - announced->second < heartbeat_ns) continue;
+    announced->second = now_ns;
     const site_info& s = site(h.site);
     attributes_.clear();
     decode_attributes(*m, s.attributes, (h.flags & flag_no_static_attributes) != 0, w + header_words,
@@ -331,7 +341,7 @@ void drain::announce_open(const sink_list& sinks) {
                          attributes_,
                          {},
                          {}};
-    each(sinks, [&](sink& out) { out.on_open_span(view); });
+    each(sinks, [&, first = is_first](sink& out) { first ? out.on_open_span(view) : out.on_heartbeat(view); });
     any = true;
   }
   if (any) each(sinks, [](sink& s) { s.on_batch_end(); });
@@ -347,7 +357,7 @@ void drain::purge_parts() {
     if (get(&m->slots[i].words[2]) != 0) open.insert(get(&m->slots[i].words[6]));
   }
   std::erase_if(parts_, [&](const auto& p) { return p.second.pass + 2 < pass_ && !open.contains(p.first); });
-  std::erase_if(announced_, [&](std::uint64_t id) { return !open.contains(id); });
+  std::erase_if(announced_, [&](const auto& a) { return !open.contains(a.first); });
 }
 
 const site_info& drain::site(std::uint32_t id) {

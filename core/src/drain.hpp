@@ -22,6 +22,7 @@ using sink_list = std::vector<std::shared_ptr<sink>>;
 // Counts that the drain publishes for stats().
 struct drain_counts {
   std::atomic<std::uint64_t> written{0};
+  std::atomic<std::uint64_t> left_out{0};  // traces that the sampler left out
   std::atomic<std::uint64_t> stale_scopes{0};
   std::atomic<std::uint64_t> truncated{0};  // events, links and attributes above the cap of a span
   std::atomic<std::uint64_t> sink_exceptions{0};
@@ -44,7 +45,7 @@ class drain {
   // parts never came.
   void settle(const sink_list& sinks);
 
-  // Announces spans that have been open for a second, each once.
+  // Announces spans that have been open for a second, and again every ten seconds.
   void announce_open(const sink_list& sinks);
 
  private:
@@ -102,7 +103,7 @@ class drain {
   std::vector<block_state> blocks_;
   std::unordered_map<std::uint64_t, span_parts> parts_;
   std::vector<waiting_span> waiting_;
-  std::unordered_set<std::uint64_t> announced_;
+  std::unordered_map<std::uint64_t, std::int64_t> announced_;  // open spans that were announced, and when last
   std::uint64_t told_no_memory_ = 0;
 
   // Reused, so that a record costs no allocation.

@@ -218,6 +218,7 @@ void after_fork_in_child() {
   if (now_in.load(std::memory_order_relaxed) == phase::running) now_in.store(phase::idle, std::memory_order_relaxed);
   reset_after_fork();
   counts.written.store(0, std::memory_order_relaxed);
+  counts.left_out.store(0, std::memory_order_relaxed);
   counts.stale_scopes.store(0, std::memory_order_relaxed);
   counts.truncated.store(0, std::memory_order_relaxed);
   if (s.started.wall_ns != 0) s.started = sample_clocks();
@@ -268,7 +269,28 @@ result<std::vector<std::string>> parse_baggage_keys(std::string_view list) {
   return keys;
 }
 
-result<void> configure_locked(state& s, const options& o) {
+// A share of all traces as set_sampling() wants it.
+result<std::pair<std::uint64_t, bool>> parse_sampler(const options& o) {
+  constexpr std::string_view by_parent = "parentbased_";
+  std::string_view name = o.sampler;
+  const bool parent = name.starts_with(by_parent);
+  if (parent) name.remove_prefix(by_parent.size());
+  constexpr std::uint64_t all = std::uint64_t{1} << 63;
+  if (name == "always_on") return std::pair{all, parent};
+  if (name == "always_off") return std::pair{std::uint64_t{0}, parent};
+  if (name == "traceidratio") {
+    if (!(o.sample_ratio >= 0 && o.sample_ratio <= 1)) {
+      return error{"OTEL_TRACES_SAMPLER_ARG: the share of traces is a number from 0 to 1"};
+    }
+    return std::pair{o.sample_ratio == 1 ? all : static_cast<std::uint64_t>(o.sample_ratio * static_cast<double>(all)),
+                     parent};
+  }
+  return error{"OTEL_TRACES_SAMPLER: \"" + o.sampler +
+               "\" is no sampler: write always_on, always_off, traceidratio, or parentbased_ and one of these"};
+}
+
+// `sinks`: what make_sinks() made of o.sinks; taken only on success.
+result<void> configure_locked(state& s, const options& o, sink_list& sinks) {
   auto log = filter::parse(o.log);
   if (!log) return error{"TELLTALE_LOG: " + log.error().message};
   auto trace = filter::parse(o.trace);
@@ -293,12 +315,13 @@ result<void> configure_locked(state& s, const options& o) {
     return error{"TELLTALE_MAX_SERIES: cannot keep " + std::to_string(o.max_series) +
                  " series per instrument: a number from 2 to 1048576"};
   }
-  auto sinks = make_sinks(o.sinks);
-  if (!sinks) return error{"TELLTALE_SINKS: " + sinks.error().message};
+  const auto sampler = parse_sampler(o);
+  if (!sampler) return sampler.error();
   prepare_once_locked(s, o.monotonic_clock);
+  set_sampling(sampler->first, sampler->second);
   policy.store(o.overflow, std::memory_order_relaxed);
   default_max_series.store(o.max_series, std::memory_order_relaxed);
-  s.configured_sinks = std::move(*sinks);
+  s.configured_sinks = std::move(sinks);
   publish_sinks_locked(s);
   s.baggage_keys = std::make_shared<const std::vector<std::string>>(std::move(*keys));
   s.log = std::move(*log);
@@ -311,6 +334,12 @@ result<void> configure_locked(state& s, const options& o) {
   s.configured = true;
   configured.store(true, std::memory_order_release);
   return {};
+}
+
+result<sink_list> make_configured_sinks(const options& o) {
+  auto sinks = make_sinks(o.sinks);
+  if (!sinks) return error{"TELLTALE_SINKS: " + sinks.error().message};
+  return sinks;
 }
 
 // Reads the environment into `o`; what cannot be read keeps its default and is reported.
@@ -386,6 +415,29 @@ std::vector<error> read_environment(options& o) {
   read_word("TELLTALE_OVERFLOW", "drop", "block",
             [&](bool second) { o.overflow = second ? overflow_policy::block : overflow_policy::drop; });
   read_word("TELLTALE_CLOCK", "tsc", "monotonic", [&](bool second) { o.monotonic_clock = second; });
+
+  if (const char* v = get("OTEL_TRACES_SAMPLER")) {
+    options asked = o;
+    asked.sampler = v;
+    if (const char* share = get("OTEL_TRACES_SAMPLER_ARG")) {
+      const std::string_view text = share;
+      const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), asked.sample_ratio);
+      if (failed != std::errc{} || end != text.data() + text.size()) asked.sample_ratio = -1;
+    }
+    if (auto ok = parse_sampler(asked)) {
+      o.sampler = asked.sampler;
+      o.sample_ratio = asked.sampler.ends_with("traceidratio") ? asked.sample_ratio : 1.0;
+    } else {
+      errors.push_back(ok.error());
+    }
+  }
+  bool tracing = false;
+  read_word("TRACING_ENABLED", "false", "true", [&](bool second) { tracing = second; });
+  if (tracing) {
+    const char* endpoint = get("OTLP_ENDPOINT");
+    if (endpoint == nullptr && get("OTEL_EXPORTER_OTLP_ENDPOINT") == nullptr) endpoint = "http://localhost:4317";
+    o.sinks += std::string("; otlp:") + (endpoint != nullptr ? endpoint : "");
+  }
   return errors;
 }
 
@@ -394,16 +446,21 @@ std::vector<error> read_environment(options& o) {
 void engine::ensure_configured() noexcept {
   if (configured.load(std::memory_order_acquire)) return;
   state& s = self();
-  const std::lock_guard lock(s.mutex);
-  if (s.configured) return;
   // Nobody called start(): there is no caller to give an error to, so it is said once and the default holds.
   options o;
   std::vector<error> errors = read_environment(o);
-  for (auto done = configure_locked(s, o); !done; done = configure_locked(s, o)) {
+  // Not under the lock: a sink's library may be loaded, and another library that is just being loaded may record.
+  auto sinks = make_configured_sinks(o);
+  if (!sinks) {
+    errors.push_back(sinks.error());
+    o.sinks = options{}.sinks;
+    sinks = make_configured_sinks(o);
+  }
+  const std::lock_guard lock(s.mutex);
+  if (s.configured) return;
+  for (auto done = configure_locked(s, o, *sinks); !done; done = configure_locked(s, o, *sinks)) {
     errors.push_back(done.error());
-    if (done.error().message.starts_with("TELLTALE_SINKS")) {
-      o.sinks = options{}.sinks;
-    } else if (done.error().message.starts_with("TELLTALE_BAGGAGE")) {
+    if (done.error().message.starts_with("TELLTALE_BAGGAGE")) {
       o.baggage = options{}.baggage;
     } else {
       o.ring_bytes = options{}.ring_bytes;
@@ -489,8 +546,10 @@ result<void> start() {
 
 result<void> start(const options& o) {
   auto& s = self();
+  auto sinks = detail::make_configured_sinks(o);  // not under the lock, see ensure_configured()
+  if (!sinks) return sinks.error();
   const std::lock_guard lock(s.mutex);
-  if (auto done = detail::configure_locked(s, o); !done) return done;
+  if (auto done = detail::configure_locked(s, o, *sinks); !done) return done;
   if (detail::now_in.load() == detail::phase::shut_down) {
     detail::now_in.store(detail::phase::idle);
     detail::start_drain_locked(s);
@@ -590,6 +649,7 @@ statistics stats() {
   detail::memory_map* m = detail::memory();
   out.clock = detail::clock_description();
   out.written = detail::counts.written.load(std::memory_order_relaxed);
+  out.left_out = detail::counts.left_out.load(std::memory_order_relaxed);
   out.stale_scopes = detail::counts.stale_scopes.load(std::memory_order_relaxed);
   out.truncated = detail::counts.truncated.load(std::memory_order_relaxed);
   out.sink_errors = detail::counts.sink_exceptions.load(std::memory_order_relaxed);

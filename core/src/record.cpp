@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <telltale/core/detail/write.hpp>
+#include <telltale/core/sampling.hpp>
 #include <telltale/core/span.hpp>
 
 #include "engine.hpp"
@@ -222,10 +223,57 @@ open_slot* take_slot_slow(thread_block* b) noexcept {
   return m.slots + first + 1;
 }
 
-bool begin_trace(thread_state& t) noexcept {
-  if (t.current.trace) return false;  // an empty position in somebody's trace
-  t.current.trace = {next_id(t), next_id(t)};
-  return true;
+namespace {
+
+void free_slot(open_slot* slot, thread_block* mine) noexcept;
+
+// Traces whose id's lower 63 bits are below this are recorded; 2^63 is all of them.
+constinit std::atomic<std::uint64_t> sampling_threshold{std::uint64_t{1} << 63};
+constinit std::atomic<bool> sampling_by_parent{true};
+
+bool is_sampled(trace_id t) noexcept {
+  return t.low >> 1 < sampling_threshold.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void set_sampling(std::uint64_t threshold, bool by_parent) noexcept {
+  sampling_threshold.store(threshold, std::memory_order_relaxed);
+  sampling_by_parent.store(by_parent, std::memory_order_relaxed);
+}
+
+// The span that begins a trace which is left out is written all the same, marked: it must be known when it ends, so
+// that the next trace has its own chance. What lies below it takes no slot and writes nothing.
+opening open_root(std::uint32_t site, std::size_t payload_words, open_slot* slot, thread_block* b) noexcept {
+  thread_state& t = tls;
+  context& now = t.current;
+  const position_words parent = load_position(now);
+  if ((now.flags & flag_not_recorded) != 0) {
+    if (b->top == slot + 1) {
+      b->top = slot;
+    } else {
+      free_slot(slot, b);
+    }
+    return {};
+  }
+  std::uint8_t state = 0;
+  if (!now.trace) {  // else an empty position in somebody's trace
+    now.trace = {next_id(t), next_id(t)};
+    state = state_began_trace;
+    if ((now.flags & flag_forced) == 0 && !is_sampled(now.trace)) state |= state_left_out;
+  }
+  std::uint64_t* w = slot->words;
+  const std::uint64_t id = next_id(t);
+  put(&w[0], first_word(record_bytes(payload_words), record_kind::span, site) | std::uint64_t{state} << 16);
+  put(&w[1], second_word(static_cast<std::uint32_t>(parent.rest), payload_words));
+  put_pair(&w[4], now.trace);
+  put(&w[6], id);
+  put(&w[7], 0);
+  const bool left_out = (state & state_left_out) != 0;
+  const std::uint16_t decided = left_out ? flag_not_recorded : state != 0 ? flag_sampled : std::uint16_t{0};
+  const std::uint64_t flags = std::uint64_t{decided} << 48;
+  store_position(now, position_at(left_out ? 0 : id, site, parent.rest | flags));
+  return {slot, ticks_of(b), 0, parent.rest};
 }
 
 namespace {
@@ -361,11 +409,26 @@ context slot_context(const open_slot* slot) noexcept {
   c.span = {get(&slot->words[6])};
   c.scope = {static_cast<std::uint32_t>(get(&slot->words[1]))};
   c.origin = static_cast<std::uint16_t>(get(&slot->words[0]) >> 32);
+  c.flags = flag_sampled;
   if (tls.current.trace == c.trace) c.flags = tls.current.flags;  // a trace's flags are the same everywhere in it
+  if ((get(&slot->words[0]) >> 16 & state_left_out) != 0) {
+    c.span = {};
+    c.flags = flag_not_recorded;
+  }
   return c;
 }
 
 }  // namespace telltale::detail
+
+telltale::context telltale::continue_trace(context remote) noexcept {
+  const bool sampled = detail::sampling_by_parent.load(std::memory_order_relaxed) ? (remote.flags & flag_sampled) != 0
+                                                                                  : detail::is_sampled(remote.trace);
+  if (!sampled) {
+    remote.flags |= flag_not_recorded;
+    remote.span = {};
+  }
+  return remote;
+}
 
 telltale::context telltale::span::get_context() const noexcept {
   return slot_ != nullptr ? detail::slot_context(slot_) : current_context();

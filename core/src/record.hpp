@@ -24,4 +24,8 @@ bool copy_open_span(const open_slot& slot, std::uint64_t (&words)[slot_words]) n
 // The context of the span that is open in `slot`.
 context slot_context(const open_slot* slot) noexcept;
 
+// Which traces are recorded: those whose id's lower 63 bits are below `threshold`; `by_parent`: a trace that comes from
+// elsewhere is recorded where it is recorded there.
+void set_sampling(std::uint64_t threshold, bool by_parent) noexcept;
+
 }  // namespace telltale::detail

@@ -196,7 +196,8 @@ std::vector<header> headers_for(const context& c) {
   std::vector<header> out;
   if (c.trace && c.span) {
     // Whoever began the trace decided whether it is sampled; what began here is recorded.
-    const bool sampled = (c.flags & chosen_elsewhere) == 0 || (c.flags & 1) != 0;
+    const bool sampled =
+        (c.flags & flag_not_recorded) == 0 && ((c.flags & chosen_elsewhere) == 0 || (c.flags & flag_sampled) != 0);
     out.push_back({"traceparent", to_string(traceparent{c.trace, c.span, static_cast<std::uint8_t>(sampled ? 1 : 0)})});
     if (std::string state = state_of(c.trace); !state.empty()) out.push_back({"tracestate", std::move(state)});
   }

@@ -33,6 +33,8 @@ class line_target {
 std::shared_ptr<line_target> descriptor_target(int fd, std::string name);
 // A file, appended to.
 result<std::shared_ptr<line_target>> file_target(const std::string& path);
+// The same, emptied first.
+result<std::shared_ptr<line_target>> fresh_file_target(const std::string& path);
 // A file that is renamed to PATH.1, PATH.2 … when it grows beyond `max_bytes` or becomes older than `max_age` (0: not
 // by that); `keep` old ones are kept.
 struct rolling_options {

@@ -13,6 +13,7 @@
 #include "json.hpp"
 #include "output.hpp"
 #include "text.hpp"
+#include "timeline.hpp"
 
 namespace telltale {
 
@@ -116,11 +117,12 @@ namespace {
 using detail::output;
 using parsed = detail::sink_words;
 
-result<std::shared_ptr<detail::line_target>> open_target(const parsed& p) {
+result<std::shared_ptr<detail::line_target>> open_target(
+    const parsed& p, result<std::shared_ptr<detail::line_target>> (*file)(const std::string&) = detail::file_target) {
   if (p.target == "stderr") return detail::descriptor_target(2, "stderr");
   if (p.target == "stdout") return detail::descriptor_target(1, "stdout");
   if (p.target.empty()) return p.bad("it needs a target: stderr, stdout or the path of a file");
-  return detail::file_target(p.target);
+  return file(p.target);
 }
 
 bool is_terminal(const std::string& target) {
@@ -214,11 +216,30 @@ result<std::shared_ptr<sink>> make_otlp_file(parsed p) {
   return otlp::make_file_sink(std::make_unique<output>(*target, q->overflow, q->pending), *resource);
 }
 
+// A file of its own for each run: two timelines in one file mean nothing.
+result<std::shared_ptr<sink>> make_timeline(parsed p, detail::timeline format) {
+  const auto q = p.take_queue();
+  if (!q) return q.error();
+  if (auto left = p.nothing_left("overflow, pending"); !left) return left.error();
+  auto target = open_target(p, detail::fresh_file_target);
+  if (!target) return target.error();
+  if (auto begun = detail::begin_timeline(**target, format); !begun) return p.bad(begun.error().message);
+  return detail::make_timeline_sink(std::make_unique<output>(*target, q->overflow, q->pending), format);
+}
+result<std::shared_ptr<sink>> make_perfetto(parsed p) {
+  return make_timeline(std::move(p), detail::timeline::perfetto);
+}
+result<std::shared_ptr<sink>> make_chrome(parsed p) {
+  return make_timeline(std::move(p), detail::timeline::chrome);
+}
+
 using maker = result<std::shared_ptr<sink>> (*)(parsed);
 constexpr std::pair<std::string_view, maker> makers[] = {{"text", make_text},
                                                          {"json", make_json},
                                                          {"rolling", make_rolling},
                                                          {"otlp_file", make_otlp_file},
+                                                         {"perfetto", make_perfetto},
+                                                         {"chrome", make_chrome},
                                                          {"otlp", detail::make_otlp_sink}};
 
 result<std::shared_ptr<sink>> make_sink(const parsed& p) {

@@ -48,8 +48,8 @@ bool ends_in_line(std::string_view lines, progress done) noexcept {
   return done.bytes != 0 && lines[done.bytes - 1] != '\n';
 }
 
-int open_for_append(const std::string& path) noexcept {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+int open_for_append(const std::string& path, int more = 0) noexcept {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | more, 0644);
 }
 
 error cannot_open(const std::string& path, int error_number) {
@@ -182,6 +182,12 @@ std::shared_ptr<line_target> descriptor_target(int fd, std::string name) {
 
 result<std::shared_ptr<line_target>> file_target(const std::string& path) {
   const int fd = open_for_append(path);
+  if (fd < 0) return cannot_open(path, errno);
+  return std::shared_ptr<line_target>(std::make_shared<descriptor>(fd, "\"" + path + "\"", true));
+}
+
+result<std::shared_ptr<line_target>> fresh_file_target(const std::string& path) {
+  const int fd = open_for_append(path, O_TRUNC);
   if (fd < 0) return cannot_open(path, errno);
   return std::shared_ptr<line_target>(std::make_shared<descriptor>(fd, "\"" + path + "\"", true));
 }

@@ -54,6 +54,11 @@ struct position {
   friend constexpr bool operator==(const position&, const position&) = default;
 };
 
+// Bits of position::flags: W3C's in the low byte, ours above.
+inline constexpr std::uint16_t flag_sampled = 0x1;
+inline constexpr std::uint16_t flag_not_recorded = 0x400;  // the sampler left this trace out: no span of it is recorded
+inline constexpr std::uint16_t flag_forced = 0x800;        // a trace that begins here is recorded, whatever the sampler
+
 struct context : position {
   trace_id trace;
   friend constexpr bool operator==(const context&, const context&) = default;

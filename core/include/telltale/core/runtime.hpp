@@ -43,6 +43,10 @@ struct options {
   std::size_t memory_bytes = std::size_t{256} << 20;  // all rings together; touched only as threads need them
   overflow_policy overflow = overflow_policy::drop;
 
+  // Which traces are recorded: always_on, always_off, traceidratio, or parentbased_ and one of these; sampling.hpp.
+  std::string sampler = "parentbased_always_on";
+  double sample_ratio = 1.0;  // of traceidratio: from 0 to 1
+
   std::chrono::milliseconds exit_timeout{2000};  // how long exit may wait for the sinks
   bool monotonic_clock = false;                  // never use the time-stamp counter
 
@@ -51,8 +55,9 @@ struct options {
   std::uint32_t max_series = 2000;
 
   // TELLTALE_LOG (else RUST_LOG), TELLTALE_TRACE, TELLTALE_SINKS, TELLTALE_BAGGAGE, TELLTALE_RING, TELLTALE_MEMORY,
-  // TELLTALE_OVERFLOW, TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK, TELLTALE_MAX_SERIES. Fails at the first value it cannot
-  // read, and names it.
+  // TELLTALE_OVERFLOW, TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK, TELLTALE_MAX_SERIES, OTEL_TRACES_SAMPLER and
+  // OTEL_TRACES_SAMPLER_ARG; TRACING_ENABLED and OTLP_ENDPOINT add a sink. Fails at the first value it cannot read, and
+  // names it.
   TELLTALE_EXPORT static result<options> from_environment();
 };
 
@@ -89,6 +94,7 @@ TELLTALE_EXPORT void name_thread(std::string_view name);
 struct statistics {
   std::uint64_t written = 0;                         // records the drain has handed to the sinks
   std::uint64_t dropped[detail::drop_reasons] = {};  // by reason, see to_string(drop_reason)
+  std::uint64_t left_out = 0;                        // traces that the sampler left out
   std::uint64_t truncated = 0;                       // values that were cut to a cap
   std::uint64_t lost_scopes = 0;                     // scopes whose attributes could not be kept
   std::uint64_t stale_scopes = 0;  // records whose scope was gone: their inherited attributes are missing

@@ -117,6 +117,8 @@ class sink {
   virtual void on_span(const span_view&) {}
   // A span that has been open for a second; once per span. `end_ns` is the time of the announcement.
   virtual void on_open_span(const span_view&) {}
+  // It still is; every ten seconds after that.
+  virtual void on_heartbeat(const span_view&) {}
   virtual void on_log(const log_view&) {}
   // Records were dropped here, between what came before on that thread and what comes next.
   virtual void on_loss(const loss_view&) {}

@@ -21,4 +21,5 @@
 #include <telltale/core/level.hpp>
 #include <telltale/core/log.hpp>
 #include <telltale/core/runtime.hpp>
+#include <telltale/core/sampling.hpp>
 #include <telltale/core/span.hpp>

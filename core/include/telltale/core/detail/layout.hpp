@@ -45,8 +45,8 @@ enum class record_kind : std::uint8_t {
 struct record_header {
   std::uint8_t lines;
   record_kind kind;
-  std::uint8_t
-      state;  // span: status (bit 0: failed), kind of span (bits 1-3), scope owner (bit 4), first of its trace (bit 5)
+  std::uint8_t state;  // span: status (bit 0: failed), kind of span (bits 1-3), scope owner (bit 4), first of its trace
+                       // (bit 5), left out by the sampler (bit 6)
   std::uint8_t parts;  // span: number of records of its own, saturating at 255
   std::uint32_t site;
   std::uint32_t scope;
@@ -66,6 +66,7 @@ inline constexpr std::uint8_t state_kind_shift = 1;
 inline constexpr std::uint8_t state_kind_mask = 7;
 inline constexpr std::uint8_t state_owns_scope = 16;
 inline constexpr std::uint8_t state_began_trace = 32;
+inline constexpr std::uint8_t state_left_out = 64;
 
 // Bits of record_header::flags.
 inline constexpr std::uint16_t flag_no_static_attributes = 1;  // the site's own attributes are in a part

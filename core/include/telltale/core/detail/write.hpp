@@ -166,8 +166,6 @@ constexpr std::size_t record_bytes(std::size_t payload_words) noexcept {
 TELLTALE_EXPORT thread_block* block_or_count() noexcept;
 // A slot where the block's stack of them has none left; null when there are none at all, which is counted.
 TELLTALE_EXPORT open_slot* take_slot_slow(thread_block* b) noexcept;
-// Gives the current context a trace of its own if it has none; says whether it did.
-TELLTALE_EXPORT bool begin_trace(thread_state& t) noexcept;
 // close() where something about it is rare: it ends out of order or on another thread, a fork lies between, no block,
 // no time-stamp counter.
 TELLTALE_EXPORT void close_slow(open_slot* slot) noexcept;
@@ -190,6 +188,11 @@ struct opening {
   std::uint64_t parent_rest = 0;
 };
 
+// open() where no span is current: the first span of a trace, which the sampler may leave out, and everything below
+// one that was left out.
+TELLTALE_EXPORT opening open_root(std::uint32_t site, std::size_t payload_words, open_slot* slot,
+                                  thread_block* b) noexcept;
+
 // Takes a slot, gives the span its ids, makes it the current one and stamps its begin. The caller then writes the
 // payload and calls opened().
 [[gnu::always_inline]] inline opening open(const site& s, std::size_t payload_words) noexcept {
@@ -208,12 +211,10 @@ struct opening {
   context& now = t.current;
   const std::uint32_t site = s.id();
   const position_words parent = load_position(now);
-  std::uint64_t first = first_word(record_bytes(payload_words), record_kind::span, site);
-  if (parent.span == 0) [[unlikely]] {
-    if (begin_trace(t)) first |= std::uint64_t{state_began_trace} << 16;
-  }
+  if (parent.span == 0) [[unlikely]]
+    return open_root(site, payload_words, slot, b);
   const std::uint64_t id = next_id(t);
-  put(&w[0], first);
+  put(&w[0], first_word(record_bytes(payload_words), record_kind::span, site));
   put(&w[1], second_word(static_cast<std::uint32_t>(parent.rest), payload_words));
   put_pair(&w[4], now.trace);
   put(&w[6], id);
