@@ -91,7 +91,8 @@ job job_for(const fs::path& key) {
 }
 
 // One job from the queue to its end, as one span.
-void run_one(const job& j, std::size_t number, turnstile& turn, engine& e, key_checks checks, job_result& result) {
+void run_one(const job& j, std::size_t number, turnstile& turn, engine& e, key_checks checks,
+             const key_storage& storage, job_result& result) {
   TELLTALE_SCOPE_AS(root, "prove_groth16", "job_id"_a = telltale::text{j.id}, "kind"_a = telltale::text{j.circuit},
                     "proof.kind"_a = "groth16");
   {
@@ -99,7 +100,7 @@ void run_one(const job& j, std::size_t number, turnstile& turn, engine& e, key_c
     turn.wait_for(number);
   }
   try {
-    result = run(j, e, checks);
+    result = run(j, e, checks, storage);
   } catch (const std::bad_alloc&) {
     result.problem = {false, {"there is not enough memory for \"" + j.key + "\". Use a larger machine."}};
   }
@@ -108,14 +109,15 @@ void run_one(const job& j, std::size_t number, turnstile& turn, engine& e, key_c
 
 // All jobs are accepted at once and wait for their turn, each on a thread of its own, so that its span shows the wait.
 // A proof uses all of the engine's threads; two at a time would only be in each other's way.
-std::vector<job_result> run_all(const std::vector<job>& jobs, engine& e, key_checks checks) {
+std::vector<job_result> run_all(const std::vector<job>& jobs, engine& e, key_checks checks,
+                                const key_storage& storage) {
   std::vector<job_result> results(jobs.size());
   turnstile turn;
   std::vector<std::thread> threads;
   threads.reserve(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     threads.emplace_back([&, i] {
-      run_one(jobs[i], i, turn, e, checks, results[i]);
+      run_one(jobs[i], i, turn, e, checks, storage, results[i]);
       // After the job's span has ended: what the next one does is not this one's time.
       turn.pass();
     });
@@ -131,6 +133,7 @@ void add_batch(CLI::App& app, int& code) {
     std::string jobs;
     unsigned threads = 0;
     key_checks checks = key_checks::full;
+    key_storage storage;
     std::string format = "table";
   };
   auto o = std::make_shared<options>();
@@ -147,6 +150,7 @@ void add_batch(CLI::App& app, int& code) {
       ->option_text("table|json");
   add_threads(*command, o->threads);
   add_key_checks(*command, o->checks);
+  add_key_storage(*command, o->storage);
   command->callback([o, &code] {
     if (auto started = telltale::start(); !started) {
       code = fail(bad_input, started.error());
@@ -163,7 +167,7 @@ void add_batch(CLI::App& app, int& code) {
     const auto recording = std::make_shared<telltale::recording>();
     telltale::add_sink(recording);
     engine e(o->threads);
-    const auto results = run_all(jobs, e, o->checks);
+    const auto results = run_all(jobs, e, o->checks, o->storage);
     telltale::flush();
     telltale::remove_sink(recording);
     const batch_report report(recording->take());

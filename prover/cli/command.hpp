@@ -22,6 +22,8 @@ int fail(exit_code code, const telltale::error& why);
 void add_key_checks(CLI::App& command, key_checks& into);
 // "--sym C.sym"
 void add_names(CLI::App& command, std::string& into);
+// "--key-cache DIR", "--table-memory SIZE"
+void add_key_storage(CLI::App& command, key_storage& into);
 // "--threads N"
 void add_threads(CLI::App& command, unsigned& into);
 

@@ -9,6 +9,7 @@
 #include "prover/format/test_key_notice.hpp"
 #include "prover/format/wtns.hpp"
 #include "prover/format/zkey.hpp"
+#include "prover/groth16/key_cache.hpp"
 
 namespace prover::cli {
 namespace {
@@ -20,7 +21,21 @@ void row(const char* what, u64 value) {
   row(what, format::grouped(value));
 }
 
-telltale::result<void> describe(const std::string& path) {
+// Whether the next start takes the key from the cache.
+telltale::result<void> describe_cache(const format::byte_source& source, curve_id curve, const std::string& folder) {
+  thread_pool pool;
+  const auto digest = format::digest_of(source, pool);
+  if (!digest) return digest.error();
+  row("digest", format::to_hex(*digest));
+  const code_path path = choose_code_path();
+  format::with_curve(curve, [&](auto c) {
+    const auto cached = groth16::read_cache<decltype(c)>(folder, *digest, path, pool);
+    row("cached", !cached ? cached.error().message : *cached ? groth16::cache_path(folder, *digest, path) : "no");
+  });
+  return {};
+}
+
+telltale::result<void> describe(const std::string& path, const key_storage& storage) {
   const auto source = format::byte_source::open(path, "file");
   if (!source) return source.error();
   std::array<std::byte, 4> magic{};
@@ -38,6 +53,9 @@ telltale::result<void> describe(const std::string& path) {
     row("domain", h->domain_size);
     row("coefficients", h->coefficients);
     if (h->is_test_key) row("WARNING", std::string(format::test_key_notice));
+    if (!storage.cache_folder.empty()) {
+      if (auto done = describe_cache(*source, h->curve, storage.cache_folder); !done) return done.error();
+    }
   } else if (begins_with("wtns")) {
     const auto h = format::read_wtns_header(*source);
     if (!h) return h.error();
@@ -65,11 +83,17 @@ telltale::result<void> describe(const std::string& path) {
 }  // namespace
 
 void add_info(CLI::App& app, int& code) {
-  auto path = std::make_shared<std::string>();
+  struct options {
+    std::string path;
+    key_storage storage;
+  };
+  auto o = std::make_shared<options>();
   auto* command = app.add_subcommand("info", "Say what a key, a witness or a constraint system holds");
-  command->add_option("file", *path, "A .zkey, .wtns or .r1cs file")->required()->option_text("FILE");
-  command->callback([path, &code] {
-    if (const auto described = describe(*path); !described) code = fail(bad_input, described.error());
+  command->add_option("file", o->path, "A .zkey, .wtns or .r1cs file")->required()->option_text("FILE");
+  command->add_option("--key-cache", o->storage.cache_folder, "Say whether this folder has the key")
+      ->option_text("DIR");
+  command->callback([o, &code] {
+    if (const auto described = describe(o->path, o->storage); !described) code = fail(bad_input, described.error());
   });
 }
 

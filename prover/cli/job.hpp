@@ -36,6 +36,6 @@ struct job_result {
   bool good = false;
   failure problem;
 };
-job_result run(const job& j, engine& e, key_checks checks);
+job_result run(const job& j, engine& e, key_checks checks, const key_storage& storage);
 
 }  // namespace prover::cli

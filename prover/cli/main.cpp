@@ -31,6 +31,21 @@ void add_names(CLI::App& command, std::string& into) {
       ->option_text("C.sym");
 }
 
+void add_key_storage(CLI::App& command, key_storage& into) {
+  command
+      .add_option("--key-cache", into.cache_folder,
+                  "A folder for checked keys in the layout of this processor's kernels: the next start with the same "
+                  "key takes them from there (default: none)")
+      ->option_text("DIR");
+  command
+      .add_option(
+          "--table-memory", into.table_bytes,
+          "Memory for tables of the key's points, as 512MB or 2GB: pays where many proofs are made with one key "
+          "(default: 0)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->option_text("SIZE");
+}
+
 void add_threads(CLI::App& command, unsigned& into) {
   command.add_option("--threads", into, "Threads to compute with (default: one per processor)")
       ->check(CLI::Range(1U, 1024U).description(""))

@@ -40,11 +40,11 @@ job_result explain(const job& j, const witness& values, engine& e) {
 
 }  // namespace
 
-job_result run(const job& j, engine& e, key_checks checks) {
+job_result run(const job& j, engine& e, key_checks checks, const key_storage& storage) {
   const auto bad = [](const telltale::error& why) { return job_result{false, {false, why}}; };
   const auto refusal = [](const telltale::error& why) { return job_result{false, {true, why}}; };
 
-  auto key = e.load_key(j.key, checks);
+  auto key = e.load_key(j.key, checks, storage);
   if (!key) return bad(key.error());
   auto values = witness::load(j.witness);
   if (!values) return bad(values.error());
@@ -87,6 +87,7 @@ void add_prove(CLI::App& app, int& code) {
     job j;
     unsigned threads = 0;
     key_checks checks = key_checks::full;
+    key_storage storage;
   };
   auto o = std::make_shared<options>();
   auto* command = app.add_subcommand("prove", "Prove: a key and a witness give a proof and its public signals");
@@ -101,6 +102,7 @@ void add_prove(CLI::App& app, int& code) {
   add_names(*command, o->j.names);
   add_threads(*command, o->threads);
   add_key_checks(*command, o->checks);
+  add_key_storage(*command, o->storage);
   command->callback([o, &code] {
     if (auto started = telltale::start(); !started) {
       code = fail(bad_input, started.error());
@@ -113,7 +115,7 @@ void add_prove(CLI::App& app, int& code) {
     {
       TELLTALE_SCOPE_AS(root, "prove_groth16", "job_id"_a = telltale::text{o->j.id},
                         "kind"_a = telltale::text{o->j.circuit}, "proof.kind"_a = "groth16");
-      r = run(o->j, e, o->checks);
+      r = run(o->j, e, o->checks, o->storage);
       if (!r.good) root.fail("prove_failed");
     }
     if (!r.good) code = fail(r.problem.is_refusal ? refused : bad_input, r.problem.why);

@@ -5,6 +5,10 @@
 // running sum always fits into N words; observed by the authors of gnark, hackmd.io/@gnark/modular_multiplication).
 #pragma once
 
+#include <type_traits>
+
+#include "prover/field/adx_multiply.hpp"
+#include "prover/field/instructions.hpp"
 #include "prover/field/integer.hpp"
 
 namespace prover {
@@ -79,23 +83,14 @@ struct field {
 
   // Kept out of line: inlined, the towers and curves would become megabytes of straight code.
   [[gnu::noinline]] friend constexpr field operator*(const field& a, const field& b) noexcept {
-    integer_type t{};
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < limb_count; ++i) {
-      u64 carry = 0;
-      u64 reduction_carry = 0;
-      const u64 low = multiply_add(t[0], a.limbs[0], b.limbs[i], carry);
-      const u64 m = low * negated_inverse;
-      multiply_add(low, m, modulus[0], reduction_carry);
-#pragma GCC unroll 8
-      for (std::size_t j = 1; j < limb_count; ++j) {
-        const u64 word = multiply_add(t[j], a.limbs[j], b.limbs[i], carry);
-        t[j - 1] = multiply_add(word, m, modulus[j], reduction_carry);
-      }
-      t[limb_count - 1] = carry + reduction_carry;
+#if defined(__x86_64__)
+    if (!std::is_constant_evaluated() && multiply_with_adx.load(std::memory_order_relaxed)) {
+      field product{adx::multiply<modulus, negated_inverse>(a.limbs, b.limbs)};
+      reduce_once(product.limbs);
+      return product;
     }
-    reduce_once(t);
-    return field{t};
+#endif
+    return multiply_portably(a, b);
   }
 
   constexpr field operator-() const noexcept { return zero() - *this; }
@@ -145,6 +140,26 @@ struct field {
   }
 
  private:
+  [[gnu::noinline]] static constexpr field multiply_portably(const field& a, const field& b) noexcept {
+    integer_type t{};
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < limb_count; ++i) {
+      u64 carry = 0;
+      u64 reduction_carry = 0;
+      const u64 low = multiply_add(t[0], a.limbs[0], b.limbs[i], carry);
+      const u64 m = low * negated_inverse;
+      multiply_add(low, m, modulus[0], reduction_carry);
+#pragma GCC unroll 8
+      for (std::size_t j = 1; j < limb_count; ++j) {
+        const u64 word = multiply_add(t[j], a.limbs[j], b.limbs[i], carry);
+        t[j - 1] = multiply_add(word, m, modulus[j], reduction_carry);
+      }
+      t[limb_count - 1] = carry + reduction_carry;
+    }
+    reduce_once(t);
+    return field{t};
+  }
+
   // a mod modulus for a < 2 * modulus, without a branch.
   static constexpr void reduce_once(integer_type& a) noexcept {
     integer_type t = a;

@@ -71,6 +71,33 @@ TYPED_TEST(prime_field, fermat_holds) {
   EXPECT_TRUE(testing::values(3).element<TypeParam>().power(exponent).is_one());
 }
 
+// The rest of this file multiplies portably; whether carries of every kind are right is told by many products.
+TYPED_TEST(prime_field, multiplies_with_adx_as_without) {
+  if (!has_adx()) GTEST_SKIP() << "SKIPPED: this processor has no ADX";
+  auto all = this->samples();
+  for (u64 i = 2; i < 6; ++i) all.push_back(-TypeParam{small_integer<TypeParam::limb_count>(i)});
+  for (std::size_t limb = 0; limb < TypeParam::limb_count; ++limb) {
+    // One word and its neighbours full, the others at their largest or empty.
+    for (const u64 fill : {u64{0}, ~u64{0}}) {
+      TypeParam a{};
+      for (std::size_t j = 0; j + 1 < TypeParam::limb_count; ++j) a.limbs[j] = j == limb ? ~fill : fill;
+      a.limbs.back() = TypeParam::modulus.back() - 1;
+      all.push_back(a);
+    }
+  }
+  testing::values random(11);
+  for (int i = 0; i < 100; ++i) all.push_back(random.element<TypeParam>());
+  for (const auto& a : all) {
+    for (const auto& b : all) {
+      const auto portable = a * b;
+      multiply_with_adx = true;
+      const auto adx = a * b;
+      multiply_with_adx = false;
+      ASSERT_EQ(adx, portable);
+    }
+  }
+}
+
 TEST(bn254_fp_vectors, match_another_library) {
   // Python: a, b fixed, a * b % p.
   const auto a =

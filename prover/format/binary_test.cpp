@@ -29,8 +29,9 @@ std::string read_key(bytes file) {
   const auto source = byte_source::from_memory(std::move(file), "x.zkey", "key");
   const auto header = read_zkey_header(source);
   if (!header) return header.error().message;
-  return with_curve(header->curve,
-                    [&](auto c) { return error_of(read_zkey<decltype(c)>(source, key_checks::full, pool)); });
+  return with_curve(header->curve, [&](auto c) {
+    return error_of(read_zkey<decltype(c)>(source, key_checks::full, code_path::portable, pool));
+  });
 }
 
 std::string read_witness(bytes file) {
@@ -134,7 +135,7 @@ TYPED_TEST(zkey_reader, reads_a_key_with_its_sections_in_any_order) {
   std::reverse(all.begin(), all.end());
   const auto source = byte_source::from_memory(prover::testing::container("zkey", 1, all), "x.zkey", "key");
   thread_pool pool(2);
-  const auto key = read_zkey<TypeParam>(source, key_checks::full, pool);
+  const auto key = read_zkey<TypeParam>(source, key_checks::full, code_path::portable, pool);
   ASSERT_TRUE(key) << key.error().message;
   EXPECT_EQ(key->header.variables, prover::testing::tiny_variables);
   EXPECT_EQ(key->values.size(), 1u);
@@ -292,8 +293,8 @@ TEST(zkey_reader, leaves_the_curve_unchecked_only_when_told_to) {
   put(content(all, 5), 0, byte_writer().coordinate(bn254_fp::one()).coordinate(bn254_fp::one()).done());
   const auto source = byte_source::from_memory(prover::testing::container("zkey", 1, all), "x.zkey", "key");
   thread_pool pool(1);
-  EXPECT_TRUE(read_zkey<bn254>(source, key_checks::none, pool));
-  EXPECT_FALSE(read_zkey<bn254>(source, key_checks::on_curve, pool));
+  EXPECT_TRUE(read_zkey<bn254>(source, key_checks::none, code_path::portable, pool));
+  EXPECT_FALSE(read_zkey<bn254>(source, key_checks::on_curve, code_path::portable, pool));
 }
 
 template <class Curve>

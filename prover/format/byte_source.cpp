@@ -74,6 +74,15 @@ telltale::result<void> byte_source::read(u64 offset, std::span<std::byte> into) 
   return {};
 }
 
+telltale::result<file_status> byte_source::status() const {
+  if (memory_) return file_status{};
+  struct stat s{};
+  if (::fstat(file_->get(), &s) != 0) return wrong(reason(errno), "Check the disk");
+  const auto ns = [](const timespec& t) { return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
+  return file_status{s.st_dev, s.st_ino, static_cast<u64>(s.st_size), ns(s.st_mtim), ns(s.st_ctim),
+                     s.st_uid, s.st_mode};
+}
+
 telltale::result<std::string> read_text(const std::string& path, const std::string& kind, u64 limit) {
   auto source = byte_source::open(path, kind);
   if (!source) return source.error();

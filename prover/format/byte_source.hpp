@@ -11,6 +11,18 @@
 
 namespace prover::format {
 
+// What tells whether a file changed, and who may change it.
+struct file_status {
+  u64 device = 0;
+  u64 inode = 0;
+  u64 size = 0;
+  std::int64_t modified_ns = 0;  // contents
+  std::int64_t changed_ns = 0;   // contents or status; programs can't set it back
+  std::uint32_t owner = 0;
+  std::uint32_t mode = 0;
+  bool operator==(const file_status&) const = default;
+};
+
 class byte_source {
  public:
   // `kind` is what messages call the file: "key", "witness".
@@ -22,6 +34,9 @@ class byte_source {
 
   // Fills `into` from `offset`; safe from many threads. The caller has checked that the range lies inside size().
   telltale::result<void> read(u64 offset, std::span<std::byte> into) const;
+
+  // The file's status now; memory has none and never changes.
+  telltale::result<file_status> status() const;
 
   // An error about this source: what is wrong, and what to do.
   telltale::error wrong(std::string_view what, std::string_view advice = "Download or build it again") const {

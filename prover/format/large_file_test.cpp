@@ -89,7 +89,7 @@ TYPED_TEST(large_file, key_is_read_from_behind_4_gib) {
   write_behind_a_hole(file, prover::testing::tiny_zkey_sections<TypeParam>());
   SKIP_UNLESS_SPARSE(file);
   thread_pool pool(2);
-  const auto key = read_zkey<TypeParam>(file.source(), key_checks::full, pool);
+  const auto key = read_zkey<TypeParam>(file.source(), key_checks::full, code_path::portable, pool);
   ASSERT_TRUE(key) << key.error().message;
   EXPECT_EQ(key->header.variables, prover::testing::tiny_variables);
   EXPECT_EQ(key->h.back(), TypeParam::g1::generator());

@@ -11,6 +11,7 @@
 #include "prover/format/test_key_notice.hpp"
 #include "prover/format/value_table.hpp"
 #include "prover/msm/msm.hpp"
+#include "prover/msm/subgroup_batch.hpp"
 #include "prover/ntt/domain.hpp"
 
 namespace prover::format {
@@ -167,9 +168,10 @@ template <class G>
 const char* fault(const affine<G>& p, key_checks checks) {
   if (!p.x.is_reduced() || !p.y.is_reduced()) return "has a coordinate that is not below the field's prime";
   if (checks != key_checks::none && !p.is_on_curve()) return "is not on the curve";
-  if (checks == key_checks::full && !is_in_subgroup(p)) return "is not in the subgroup of prime order";
   return nullptr;
 }
+
+constexpr const char* outside_subgroup = "is not in the subgroup of prime order";
 
 // The first fault that many threads found, by position.
 class first_fault {
@@ -200,7 +202,8 @@ enum class infinity : std::uint8_t { allowed, refused };
 
 template <class G>
 result<std::vector<affine<G>>> read_points(const section_table& table, std::uint32_t number, const char* holds,
-                                           u64 count, infinity may_be_infinite, key_checks checks, thread_pool& pool) {
+                                           u64 count, infinity may_be_infinite, key_checks checks, code_path path,
+                                           thread_pool& pool) {
   static_assert(std::has_unique_object_representations_v<affine<G>>, "points are read as they lie in the file");
   const byte_source& source = table.source();
   const auto place = table.find(number, holds, count * sizeof(affine<G>));
@@ -224,6 +227,10 @@ result<std::vector<affine<G>>> read_points(const section_table& table, std::uint
     }
   });
   if (fault_found.failure()) return *fault_found.failure();
+  if (fault_found.what() == nullptr && checks == key_checks::full) {
+    if (const auto outside = msm::find_outside_subgroup<G>(points, path, pool))
+      fault_found.report(*outside, outside_subgroup);
+  }
   if (fault_found.what() != nullptr) {
     return source.wrong("in section " + std::to_string(number) + " (" + holds + "), point " +
                         grouped(fault_found.position()) + " " + fault_found.what());
@@ -313,7 +320,7 @@ result<zkey_header> read_zkey_header(const byte_source& source) {
 }
 
 template <class Curve>
-result<zkey<Curve>> read_zkey(const byte_source& source, key_checks checks, thread_pool& pool) {
+result<zkey<Curve>> read_zkey(const byte_source& source, key_checks checks, code_path path, thread_pool& pool) {
   const auto table = section_table::read(source, "zkey", 1);
   if (!table) return table.error();
   const auto read = read_header(*table);
@@ -327,6 +334,7 @@ result<zkey<Curve>> read_zkey(const byte_source& source, key_checks checks, thre
     std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(&into, 1)).begin());
     const char* what = fault(into, checks);
     if (what == nullptr && into.is_infinity()) what = "is the point at infinity";
+    if (what == nullptr && checks == key_checks::full && !is_in_subgroup(into)) what = outside_subgroup;
     if (what != nullptr) return source.wrong(std::string("in section 2 (the header), ") + name + " " + what);
     return {};
   };
@@ -339,7 +347,7 @@ result<zkey<Curve>> read_zkey(const byte_source& source, key_checks checks, thre
 
   const auto section_of = [&]<class G>(std::vector<affine<G>>& into, std::uint32_t number, const char* holds, u64 count,
                                        infinity may_be_infinite) -> result<void> {
-    auto points = read_points<G>(*table, number, holds, count, may_be_infinite, checks, pool);
+    auto points = read_points<G>(*table, number, holds, count, may_be_infinite, checks, path, pool);
     if (!points) return points.error();
     into = std::move(*points);
     return {};
@@ -357,7 +365,7 @@ result<zkey<Curve>> read_zkey(const byte_source& source, key_checks checks, thre
   return key;
 }
 
-template result<zkey<bn254>> read_zkey(const byte_source&, key_checks, thread_pool&);
-template result<zkey<bls12_381>> read_zkey(const byte_source&, key_checks, thread_pool&);
+template result<zkey<bn254>> read_zkey(const byte_source&, key_checks, code_path, thread_pool&);
+template result<zkey<bls12_381>> read_zkey(const byte_source&, key_checks, code_path, thread_pool&);
 
 }  // namespace prover::format

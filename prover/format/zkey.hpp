@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "prover/code_path.hpp"
 #include "prover/format/curve_of.hpp"
 #include "prover/parallel/thread_pool.hpp"
 #include "telltale/prover/key.hpp"
@@ -50,8 +51,9 @@ struct zkey {
 // Container and header alone: cheap, and enough to know the curve.
 telltale::result<zkey_header> read_zkey_header(const byte_source& source);
 
-// Everything. The source's header must say Curve.
+// Everything. The source's header must say Curve. `path` is what the checks compute with.
 template <class Curve>
-telltale::result<zkey<Curve>> read_zkey(const byte_source& source, key_checks checks, thread_pool& pool);
+telltale::result<zkey<Curve>> read_zkey(const byte_source& source, key_checks checks, code_path path,
+                                        thread_pool& pool);
 
 }  // namespace prover::format

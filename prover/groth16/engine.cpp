@@ -7,6 +7,7 @@
 #include "prover/format/byte_sink.hpp"
 #include "prover/format/json.hpp"
 #include "prover/format/sym.hpp"
+#include "prover/groth16/key_cache.hpp"
 #include "prover/groth16/prove.hpp"
 #include "prover/groth16/states.hpp"
 
@@ -188,6 +189,7 @@ telltale::result<void> public_signals::save(const std::string& path) const {
 struct engine::state {
   explicit state(unsigned threads) : pool(threads) {}
   thread_pool pool;
+  code_path path = choose_code_path();
 };
 
 engine::engine(unsigned threads) : state_(std::make_unique<state>(threads)) {}
@@ -199,26 +201,80 @@ unsigned engine::threads() const noexcept {
 
 namespace {
 
-telltale::result<proving_key> read_key(const format::byte_source& source, key_checks checks, thread_pool& pool) {
+template <class Curve>
+telltale::result<groth16::key_content<Curve>> read_content(const format::byte_source& source, key_checks checks,
+                                                           code_path path, thread_pool& pool) {
+  auto z = format::read_zkey<Curve>(source, checks, path, pool);
+  if (!z) return z.error();
+  return groth16::prepare(std::move(*z), path, pool);
+}
+
+void warn(const telltale::error& why) {
+  TELLTALE_WARN("{problem}", "problem"_a = telltale::text{why.message});
+}
+
+// The same through the cache. Whatever is wrong with the cache, the key itself decides.
+template <class Curve>
+telltale::result<groth16::key_content<Curve>> read_content_cached(const format::byte_source& source, key_checks checks,
+                                                                  const std::string& folder, code_path path,
+                                                                  thread_pool& pool) {
+  const auto before = source.status();
+  if (!before) return before.error();
+  const auto digest = [&] {
+    TELLTALE_SPAN("digest_key", "bytes"_a = source.size());
+    return format::digest_of(source, pool);
+  }();
+  if (!digest) return digest.error();
+  {
+    TELLTALE_SPAN_AS(span, info, "read_key_cache");
+    auto cached = groth16::read_cache<Curve>(folder, *digest, path, pool);
+    if (cached && *cached) return std::move(**cached);
+    span.set("usable"_a = static_cast<bool>(cached));
+    if (!cached) warn(cached.error());
+  }
+  auto content = read_content<Curve>(source, checks, path, pool);
+  if (!content || checks != key_checks::full) return content;
+  TELLTALE_SPAN_AS(span, info, "write_key_cache");
+  // What was read must be what the digest is of.
+  const auto after = source.status();
+  const auto written = after && *after == *before
+                           ? groth16::write_cache(folder, *digest, *content, pool)
+                           : telltale::result<void>(source.wrong("it changed while it was read", "It is not cached"));
+  if (!written) {
+    span.fail("not_cached");
+    warn(written.error());
+  }
+  return content;
+}
+
+telltale::result<proving_key> read_key(const format::byte_source& source, key_checks checks, const key_storage& storage,
+                                       code_path path, thread_pool& pool) {
   const auto header = format::read_zkey_header(source);
   if (!header) return header.error();
   return format::with_curve(header->curve, [&](auto c) -> telltale::result<proving_key> {
-    auto z = format::read_zkey<decltype(c)>(source, checks, pool);
-    if (!z) return z.error();
-    return proving_key(std::make_shared<const proving_key::state>(std::move(*z), choose_code_path(), pool));
+    using curve_type = decltype(c);
+    auto content = storage.cache_folder.empty()
+                       ? read_content<curve_type>(source, checks, path, pool)
+                       : read_content_cached<curve_type>(source, checks, storage.cache_folder, path, pool);
+    if (!content) return content.error();
+    if (storage.table_bytes != 0) {
+      TELLTALE_SPAN("build_tables", "memory"_a = storage.table_bytes);
+      groth16::add_tables(*content, storage.table_bytes, pool);
+    }
+    return proving_key(std::make_shared<const proving_key::state>(std::move(*content), pool));
   });
 }
 
 }  // namespace
 
-telltale::result<proving_key> engine::load_key(const std::string& path, key_checks checks) {
+telltale::result<proving_key> engine::load_key(const std::string& path, key_checks checks, const key_storage& storage) {
   TELLTALE_SPAN_AS(span, info, "load_key", "format"_a = "zkey");
   const auto source = format::byte_source::open(path, "key");
   if (!source) {
     span.fail("bad_key");
     return source.error();
   }
-  auto key = read_key(*source, checks, state_->pool);
+  auto key = read_key(*source, checks, storage, state_->path, state_->pool);
   if (!key) {
     span.fail("bad_key");
     return key;
@@ -234,7 +290,8 @@ telltale::result<proving_key> engine::load_key(const std::string& path, key_chec
 
 telltale::result<proving_key> engine::parse_key(std::vector<std::byte> bytes, const std::string& name,
                                                 key_checks checks) {
-  return read_key(format::byte_source::from_memory(std::move(bytes), name, "key"), checks, state_->pool);
+  return read_key(format::byte_source::from_memory(std::move(bytes), name, "key"), checks, {}, state_->path,
+                  state_->pool);
 }
 
 telltale::result<engine::proved> engine::prove(const proving_key& key, const witness& w) {

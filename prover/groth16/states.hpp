@@ -24,8 +24,8 @@ struct verification_key::state {
 
 struct proving_key::state {
   template <class Curve>
-  state(format::zkey<Curve> z, code_path path, thread_pool& pool)
-      : key(std::in_place_type<groth16::key<Curve>>, std::move(z), path, pool) {}
+  state(groth16::key_content<Curve> content, thread_pool& pool)
+      : key(std::in_place_type<groth16::key<Curve>>, std::move(content), pool) {}
   either_curve<groth16::key> key;
 };
 

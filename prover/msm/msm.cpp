@@ -152,9 +152,10 @@ std::int32_t digit_at(const integer<4>& biased, const windows& w, unsigned windo
   return window + 1 == w.count ? raw : raw - (std::int32_t{1} << (w.width - 1));
 }
 
-// One window's sum of digit * point over some of the terms.
+// One window's buckets over some of the terms: in place d the points with digit d, less those with digit -d.
 template <class G>
-xyzz<G> sum_window(std::span<const affine<G>> points, std::span<const term> terms, const windows& w, unsigned window) {
+std::vector<affine<G>> fill_buckets(std::span<const affine<G>> points, std::span<const term> terms, const windows& w,
+                                    unsigned window) {
   const std::size_t buckets = w.buckets();
   // Counting sort by |digit|: starts[d] is where bucket d's points begin.
   std::vector<std::uint32_t> starts(buckets + 2, 0);
@@ -184,15 +185,51 @@ xyzz<G> sum_window(std::span<const affine<G>> points, std::span<const term> term
                 std::span(sums).subspan(d, end - d));
     d = end;
   }
+  return sums;
+}
 
-  // sum of d * bucket_d, as the sum of all suffix sums.
+// One window's sum of digit * point over some of the terms: the sum of d * bucket_d, as the sum of all suffix sums.
+template <class G>
+xyzz<G> sum_window(std::span<const affine<G>> points, std::span<const term> terms, const windows& w, unsigned window) {
+  const std::vector<affine<G>> buckets = fill_buckets<G>(points, terms, w, window);
   xyzz<G> suffix = xyzz<G>::infinity();
   xyzz<G> total = xyzz<G>::infinity();
-  for (std::size_t d = buckets; d >= 1; --d) {
-    suffix += sums[d];
+  for (std::size_t d = w.buckets(); d >= 1; --d) {
+    suffix += buckets[d];
     total += suffix;
   }
   return total;
+}
+
+// For each bit, the sum of the buckets whose number has it. The odd buckets give the lowest bit's; adding up each
+// bucket with its neighbour drops that bit from all numbers.
+template <class G>
+std::vector<affine<G>> sum_by_bits(std::vector<affine<G>> buckets, unsigned width) {
+  affine_tree<G> tree;
+  std::vector<affine<G>> sums(width, affine<G>::infinity());
+  std::vector<point_ref> refs;
+  for (auto& sum : sums) {
+    refs.clear();
+    for (std::size_t d = 1; d < buckets.size(); d += 2) refs.emplace_back(d, false);
+    sum = tree.add_up(buckets, refs);
+    refs.clear();
+    std::vector<std::uint32_t> starts{0};
+    for (std::size_t d = 0; d < buckets.size(); ++d) {
+      refs.emplace_back(d, false);
+      if (d % 2 == 1 || d + 1 == buckets.size()) starts.push_back(static_cast<std::uint32_t>(d + 1));
+    }
+    std::vector<affine<G>> halved(starts.size() - 1);
+    tree.add_up(buckets, refs, starts, std::span(halved));
+    buckets = std::move(halved);
+  }
+  return sums;
+}
+
+void add_bias(std::span<term> terms, const windows& w, thread_pool& pool) {
+  const integer<4> bias = digit_bias(w);
+  pool.for_ranges(terms.size(), chunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) add_to(terms[i].scalar, bias);
+  });
 }
 
 template <class G>
@@ -203,10 +240,7 @@ xyzz<G> pippenger(std::span<const affine<G>> points, std::span<term> terms, unsi
   const std::size_t parts = std::clamp<std::size_t>(2 * pool.threads() / few, 1, terms.size() / 256 + 1);
   const std::size_t part_size = (terms.size() + parts - 1) / parts;
   const windows w = choose_windows(part_size, bits);
-  const integer<4> bias = digit_bias(w);
-  pool.for_ranges(terms.size(), chunk, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) add_to(terms[i].scalar, bias);
-  });
+  add_bias(terms, w, pool);
 
   std::vector<xyzz<G>> sums(w.count * parts);
   pool.for_each(sums.size(), [&](std::size_t task) {
@@ -243,6 +277,12 @@ point_set<G>::point_set(std::vector<affine<G>> all) : points_(std::move(all)), s
 }
 
 template <class G>
+point_set<G>::point_set(std::size_t given, std::size_t kept, memory& to_fill)
+    : points_(kept), index_(kept == given ? 0 : kept), scalar_count_(given) {
+  to_fill = {index_, points_};
+}
+
+template <class G>
 sum_result<G> multiply_sum(const point_set<G>& set, std::span<const integer<4>> scalars, thread_pool& pool) {
   assert(scalars.size() == set.scalar_count());
   sorted_terms terms = sort_out(set, scalars, pool);
@@ -251,6 +291,36 @@ sum_result<G> multiply_sum(const point_set<G>& set, std::span<const integer<4>> 
   sum += pippenger<G>(set.points(), std::span(terms.small), 64, pool);
   sum += pippenger<G>(set.points(), std::span(terms.large), large_bits, pool);
   return {sum, terms.counts};
+}
+
+template <class G>
+std::vector<affine<G>> digit_sums(const point_set<G>& set, std::span<const integer<4>> scalars, unsigned bits,
+                                  thread_pool& pool) {
+  assert(scalars.size() == set.scalar_count());
+  std::size_t longest = 1;
+  secret_vector<term> terms(set.points().size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    terms[i] = {scalars[set.scalar_of(i)], point_ref(i, false)};
+    longest = std::max(longest, bit_length(terms[i].scalar));
+  }
+  if (terms.empty()) return {};
+  const windows w = choose_windows(terms.size(), static_cast<unsigned>(longest));
+  add_bias(terms, w, pool);
+  const std::size_t per_window = (w.width + bits - 1) / bits;
+  std::vector<affine<G>> results(w.count * per_window);
+  pool.for_each(w.count, [&](std::size_t window) {
+    const auto by_bits = sum_by_bits<G>(
+        fill_buckets<G>(set.points(), std::span<const term>(terms), w, static_cast<unsigned>(window)), w.width);
+    for (std::size_t k = 0; k < per_window; ++k) {
+      xyzz<G> sum = xyzz<G>::infinity();
+      for (std::size_t j = std::min<std::size_t>(w.width, (k + 1) * bits); j-- > k * bits;) {
+        sum = sum.doubled();
+        sum += by_bits[j];
+      }
+      results[window * per_window + k] = sum.to_affine();
+    }
+  });
+  return results;
 }
 
 template class point_set<bn254::g1>;
@@ -263,5 +333,14 @@ template sum_result<bls12_381::g1> multiply_sum(const point_set<bls12_381::g1>&,
                                                 thread_pool&);
 template sum_result<bls12_381::g2> multiply_sum(const point_set<bls12_381::g2>&, std::span<const integer<4>>,
                                                 thread_pool&);
+
+template std::vector<affine<bn254::g1>> digit_sums(const point_set<bn254::g1>&, std::span<const integer<4>>, unsigned,
+                                                   thread_pool&);
+template std::vector<affine<bn254::g2>> digit_sums(const point_set<bn254::g2>&, std::span<const integer<4>>, unsigned,
+                                                   thread_pool&);
+template std::vector<affine<bls12_381::g1>> digit_sums(const point_set<bls12_381::g1>&, std::span<const integer<4>>,
+                                                       unsigned, thread_pool&);
+template std::vector<affine<bls12_381::g2>> digit_sums(const point_set<bls12_381::g2>&, std::span<const integer<4>>,
+                                                       unsigned, thread_pool&);
 
 }  // namespace prover::msm

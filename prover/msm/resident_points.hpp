@@ -11,17 +11,38 @@
 
 namespace prover::msm {
 
-// Immutable once made: any number of threads may sum over one.
+// Immutable once made and given its tables: any number of threads may sum over one.
 template <class G>
 class resident_points {
  public:
   resident_points(std::vector<affine<G>> all, code_path path, thread_pool& pool);
 
+  // What was prepared, to be kept in a file: which of the points given are there (empty where all are), and their
+  // words. Fits the same code path of the same version only.
+  struct image {
+    std::span<const std::uint32_t> index;
+    std::span<const u64> words;
+  };
+  image prepared() const noexcept;
+  // The way back: room for an image of `finite` of `given` points, which the caller fills before any other use.
+  struct memory {
+    std::span<std::uint32_t> index;
+    std::span<u64> words;
+  };
+  resident_points(std::size_t given, std::size_t finite, code_path path, memory& to_fill);
+  static std::size_t words_per_point(code_path path);
+
+  // Spends up to `bytes` on multiples of the points, where the code path has a use for them (ifma); see vector/msm.h.
+  void add_tables(std::size_t bytes, thread_pool& pool);
+
+  std::size_t given() const noexcept;
   std::size_t size() const noexcept;  // points that are not at infinity
   std::size_t bytes() const noexcept;
 
   // `scalars` are plain integers below r, one for every point given.
   xyzz<G> sum(std::span<const integer<4>> scalars, thread_pool& pool) const;
+  // See msm.hpp; how wide the windows are depends on the code path.
+  std::vector<affine<G>> digit_sums(std::span<const integer<4>> scalars, unsigned bits, thread_pool& pool) const;
 
  private:
   std::variant<point_set<G>, vector::bases> points_;

@@ -144,7 +144,7 @@ std::shared_ptr<const vector::ntt_plan> shared_plan_of(unsigned log_size, thread
 template <class Curve>
 auto quotient<Curve>::tables(unsigned log_size, code_path path, thread_pool& pool)
     -> std::variant<shared_domain, shared_plan> {
-  if (path == code_path::portable) return domain<Curve>::shared(log_size, pool);
+  if (path != code_path::ifma) return domain<Curve>::shared(log_size, pool);
   return shared_plan_of<Curve>(log_size, pool);
 }
 

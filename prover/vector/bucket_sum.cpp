@@ -18,20 +18,24 @@ bucket_sum::bucket_sum(const bases& points)
       batch_(chunk_slots_ / 2),
       workspace_(kernels_.workspace_words(batch_)) {}
 
-void bucket_sum::run(const recoded_scalars& scalars, unsigned first, unsigned count, std::uint64_t* results,
-                     std::uint32_t* slots) {
+void bucket_sum::run(const recoded_scalars& scalars, unsigned sets, unsigned first, unsigned count,
+                     std::uint64_t* results, std::uint32_t* slots) {
   const unsigned width = scalars.width();
   const std::size_t half = std::size_t{1} << (width - 1);
   std::size_t most_buckets = 0;
-  for (unsigned w = first; w < first + count; ++w) most_buckets += std::min(half, scalars.count(w));
+  for (unsigned s = first; s < first + count; ++s) {
+    std::size_t digits = 0;
+    for (unsigned w = s; w < scalars.windows(); w += sets) digits += scalars.count(w);
+    most_buckets += std::min(half, digits);
+  }
   reserve_pool(chunk_slots_ + most_buckets);
 
   buckets_.clear();
   copies_.clear();
   begin_chunk(0);
-  for (unsigned w = 0; w < count; ++w) {
-    sort(scalars, first + w);
-    fill(w, width);
+  for (unsigned s = 0; s < count; ++s) {
+    sort(scalars, sets, first + s);
+    fill(s, width);
   }
   finish_chunk(false);
   additions_.clear();
@@ -46,18 +50,21 @@ void bucket_sum::run(const recoded_scalars& scalars, unsigned first, unsigned co
 
 // references_ gets the points of bucket 1, 2, ..., and bucket_end_ where each ends. Two counting sorts, by the high and
 // then by the low bits of the bucket: each has few enough places to write to for the first-level cache and its TLB.
-void bucket_sum::sort(const recoded_scalars& scalars, unsigned window) {
+void bucket_sum::sort(const recoded_scalars& scalars, unsigned sets, unsigned set) {
   constexpr unsigned kLowBits = 8;
   constexpr std::size_t kLow = std::size_t{1} << kLowBits;
-  const std::span<const std::uint32_t> digits = scalars.digits(window);
-  const std::size_t n = digits.size(), half = std::size_t{1} << (scalars.width() - 1);
+  const std::size_t half = std::size_t{1} << (scalars.width() - 1);
   const std::size_t parts = half / kLow + 1;
 
   std::array<std::uint32_t, (std::size_t{1} << (kWidestWindow - 1 - kLowBits)) + 2> next{};
-  std::size_t zeros = 0;
-  for (const std::uint32_t d : digits) {
-    ++next[(d & ~kNegated) >> kLowBits];
-    zeros += (d & ~kNegated) == 0 ? 1 : 0;
+  std::size_t n = 0, zeros = 0;
+  for (unsigned w = set; w < scalars.windows(); w += sets) {
+    const std::span<const std::uint32_t> digits = scalars.digits(w);
+    n += digits.size();
+    for (const std::uint32_t d : digits) {
+      ++next[(d & ~kNegated) >> kLowBits];
+      zeros += (d & ~kNegated) == 0 ? 1 : 0;
+    }
   }
   next[0] -= static_cast<std::uint32_t>(zeros);
   std::uint32_t at = 0;
@@ -65,11 +72,15 @@ void bucket_sum::sort(const recoded_scalars& scalars, unsigned window) {
   // Zeros, without a branch, are all written to one place behind the end.
   next[parts] = at;
   partitioned_.resize(n - zeros + 1);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t bucket = digits[i] & ~kNegated;
-    std::uint32_t& place = next[bucket != 0 ? bucket >> kLowBits : parts];
-    partitioned_[place] = {bucket, scalars.record(i) | (digits[i] & kNegated)};
-    place += bucket != 0 ? 1 : 0;
+  std::uint32_t slice = 0;  // where the records of this window's multiples begin
+  for (unsigned w = set; w < scalars.windows(); w += sets, slice += static_cast<std::uint32_t>(points_.finite())) {
+    const std::span<const std::uint32_t> digits = scalars.digits(w);
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+      const std::uint32_t bucket = digits[i] & ~kNegated;
+      std::uint32_t& place = next[bucket != 0 ? bucket >> kLowBits : parts];
+      partitioned_[place] = {bucket, (slice + scalars.record(i)) | (digits[i] & kNegated)};
+      place += bucket != 0 ? 1 : 0;
+    }
   }
 
   references_.resize(n - zeros);
@@ -88,13 +99,13 @@ void bucket_sum::sort(const recoded_scalars& scalars, unsigned window) {
   }
 }
 
-void bucket_sum::fill(unsigned window_in_task, unsigned width) {
+void bucket_sum::fill(unsigned set_in_task, unsigned width) {
   const std::size_t half = std::size_t{1} << (width - 1);
   std::uint32_t begin = bucket_end_[0];
   for (std::size_t b = 1; b <= half; ++b) {
     const std::uint32_t end = bucket_end_[b];
     if (end != begin) {
-      take((window_in_task << width) | static_cast<std::uint32_t>(b), &references_[begin], end - begin);
+      take((set_in_task << width) | static_cast<std::uint32_t>(b), &references_[begin], end - begin);
     }
     begin = end;
   }

@@ -20,9 +20,11 @@ class bucket_sum {
  public:
   explicit bucket_sum(const bases& points);
 
-  // For every window w of [first, first + count) and bit j below the width: writes the point that counts 2^j in window
-  // w to record (w - first) * width + j of results, and its index, or kAbsent, to the same place in slots.
-  void run(const recoded_scalars& scalars, unsigned first, unsigned count, std::uint64_t* results,
+  // Windows that are `sets` apart form a set and share their buckets; the k-th of a set is of the k-th slice of the
+  // bases' tables. Without tables there are as many sets as windows. For every set s of [first, first + count) and bit
+  // j below the width: writes the point that counts 2^j in set s to record (s - first) * width + j of results, and its
+  // index, or kAbsent, to the same place in slots.
+  void run(const recoded_scalars& scalars, unsigned sets, unsigned first, unsigned count, std::uint64_t* results,
            std::uint32_t* slots);
 
  private:
@@ -36,8 +38,8 @@ class bucket_sum {
   };
   enum class operands : bool { bases, pool };
 
-  void sort(const recoded_scalars& scalars, unsigned window);
-  void fill(unsigned window_in_task, unsigned width);
+  void sort(const recoded_scalars& scalars, unsigned sets, unsigned set);
+  void fill(unsigned set_in_task, unsigned width);
   void take(std::uint32_t key, const std::uint32_t* references, std::size_t count);
   void begin_chunk(std::size_t used);
   void finish_chunk(bool bucket_continues);

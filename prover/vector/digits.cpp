@@ -43,7 +43,7 @@ struct magnitude {
   bool negative;
 };
 
-// The scalar at index as sign and magnitude.
+// The scalar at index as sign and magnitude. The sign is random: a branch on it would be mispredicted half of the time.
 magnitude read(std::span<const std::uint64_t> scalars, std::size_t index, const words& order) {
   words s, complement = order;
   for (std::size_t i = 0; i < 4; ++i) s[i] = scalars[4 * index + i];
@@ -51,18 +51,18 @@ magnitude read(std::span<const std::uint64_t> scalars, std::size_t index, const 
   if (subtract(complement, s) != 0 || (complement[0] | complement[1] | complement[2] | complement[3]) == 0)
     throw std::invalid_argument("scalar " + std::to_string(index) + " is not below the group's order");
   words difference = complement;
-  return subtract(difference, s) != 0 ? magnitude{complement, true} : magnitude{s, false};
+  const std::uint64_t negative = subtract(difference, s), mask = 0 - negative;
+  for (std::size_t i = 0; i < 4; ++i) s[i] ^= (s[i] ^ complement[i]) & mask;
+  return {s, negative != 0};
 }
 
-// Bits [bit, bit + width) of a biased value less the bias, as absolute value and sign (in bit 31).
-std::uint32_t signed_digit(const magnitude& s, unsigned bit, unsigned width, std::uint64_t bias) {
-  const unsigned word = bit / 64, shift = bit % 64;
-  std::uint64_t bits = s.value[word] >> shift;
-  if (shift + width > 64 && word < 3) bits |= s.value[word + 1] << (64 - shift);
-  bits &= (std::uint64_t{1} << width) - 1;
-  const std::uint64_t d = bits - bias, negative = d >> 63;
-  return static_cast<std::uint32_t>(((d ^ (0 - negative)) + negative) | (negative ^ std::uint64_t{s.negative}) << 31);
-}
+// Some scalars between being read and being cut into digits, word by word, so that a window's digits are cut out of
+// all of them in one short loop.
+struct block {
+  static constexpr std::size_t size = 256;
+  std::array<std::array<std::uint64_t, size>, 5> value;  // biased; the fifth word is zero
+  std::array<std::uint32_t, size> place, needed, sign;   // where its digits go, how many it has, and bit 31
+};
 
 struct range {
   std::size_t begin, end;
@@ -127,18 +127,37 @@ void recoded_scalars::distribute(std::span<const std::uint64_t> scalars, std::sp
   record_ = buffer<std::uint32_t>(total, contents::secret);
   threads.run(parts, [&](std::size_t i) {
     std::uint32_t* place = &next[i * (last_window_ + 2)];
+    secret_vector<block> memory(1);
+    block& b = memory[0];
+    b.value[4].fill(0);
     const auto [begin, end] = part(origin.size(), parts, i);
-    for (std::size_t k = begin; k < end; ++k) {
-      magnitude s = read(scalars, origin[k], order_);
-      const unsigned length = length_of(s.value);
-      if (length == 0) continue;
-      const unsigned needed = windows_needed(length);
-      const std::uint32_t at = place[needed]++;
-      record_[at] = static_cast<std::uint32_t>(k);
-      add(s.value, bias);
-      for (unsigned w = 0; w < needed; ++w) {
+    for (std::size_t k = begin; k < end;) {
+      std::size_t count = 0;
+      for (; k < end && count < block::size; ++k) {
+        magnitude s = read(scalars, origin[k], order_);
+        const unsigned length = length_of(s.value);
+        if (length == 0) continue;
+        b.needed[count] = windows_needed(length);
+        b.place[count] = place[b.needed[count]]++;
+        b.sign[count] = std::uint32_t{s.negative} << 31;
+        record_[b.place[count]] = static_cast<std::uint32_t>(k);
+        add(s.value, bias);
+        for (std::size_t j = 0; j < 4; ++j) b.value[j][count] = s.value[j];
+        ++count;
+      }
+      for (unsigned w = 0; w < windows_; ++w) {
+        // Bits of a window less the bias, as absolute value and sign.
+        const unsigned word = w * width_ / 64, shift = w * width_ % 64;
+        const std::uint64_t mask = (std::uint64_t{1} << width_) - 1;
         const std::uint64_t bias_here = w == last_window_ ? 0 : std::uint64_t{1} << (width_ - 1);
-        digits_[begin_[w] + at] = signed_digit(s, w * width_, width_, bias_here);
+        std::uint32_t* digits = &digits_[begin_[w]];
+        for (std::size_t j = 0; j < count; ++j) {
+          if (w >= b.needed[j]) continue;
+          const std::uint64_t bits = b.value[word][j] >> shift | b.value[word + 1][j] << 1 << (63 - shift);
+          const std::uint64_t d = (bits & mask) - bias_here, negative = d >> 63;
+          digits[b.place[j]] = static_cast<std::uint32_t>((d ^ (0 - negative)) + negative) |
+                               (static_cast<std::uint32_t>(negative) << 31 ^ b.sign[j]);
+        }
       }
     }
   });

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,15 @@ struct wiping_allocator {
   wiping_allocator(const wiping_allocator<U>&) {}  // NOLINT: allocators convert
   T* allocate(std::size_t n) { return static_cast<T*>(allocate_pages(n * sizeof(T))); }
   void deallocate(T* p, std::size_t n) { free_pages(p, n * sizeof(T), contents::secret); }
+  // Elements made without a value are left as they are: the kernels' lists are always filled right after.
+  template <class U>
+  void construct(U* p) {
+    ::new (static_cast<void*>(p)) U;
+  }
+  template <class U, class... Args>
+  void construct(U* p, Args&&... args) {
+    ::new (static_cast<void*>(p)) U{std::forward<Args>(args)...};
+  }
   bool operator==(const wiping_allocator&) const = default;
 };
 template <class T>

@@ -37,6 +37,23 @@ class bases {
   // points or holds 2^31 or more.
   bases(group g, std::span<const std::uint64_t> points, const executor& threads,
         backend b = available() ? backend::ifma : backend::emulated);
+  // Memory for `finite` of `given` points that were prepared before, by the same version of this code: the caller fills
+  // origin and records, as image() of the prepared ones had them, before any other use.
+  struct memory {
+    std::span<std::uint32_t> origin;
+    std::span<std::uint64_t> records;
+  };
+  bases(group g, std::size_t given, std::size_t finite, backend b, memory& to_fill);
+
+  // How multiples of the points are tabled: record slice * finite() + i is 2^(slice * windows_per_slice * width) times
+  // point i. Windows of this width that are windows_per_slice apart then have buckets in common.
+  struct tables {
+    unsigned width = 0, windows_per_slice = 0, slices = 1;
+  };
+  // Spends up to `bytes` more on such tables, as far as they make multiply() faster with this many threads: each thread
+  // gets buckets of its own, so more threads leave less in common. Before any other use, and at most once.
+  void add_tables(std::size_t bytes, const executor& threads);
+  const tables& tabled() const { return tables_; }
 
   group which() const { return group_; }
   std::size_t size() const { return size_; }             // points given
@@ -52,11 +69,19 @@ class bases {
   std::size_t size_;
   std::vector<std::uint32_t> origin_;
   buffer<std::uint64_t> records_;
+  tables tables_;
 };
 
 // Throws std::invalid_argument where the number of scalars differs from size() or one is not below r. Works in
 // memory of its own, wiped before it is freed: 36 bytes per scalar that is not zero, and per thread
-// 8 bytes per scalar and about 130 bytes (BN254 G1) to 400 bytes (BLS12-381 G2) per bucket, at most 2^16 buckets.
+// 12 bytes per scalar and slice of the tables and about 130 bytes (BN254 G1) to 400 bytes (BLS12-381 G2) per bucket, at
+// most 2^16 buckets.
 affine_point multiply(const bases& points, std::span<const std::uint64_t> scalars, const executor& threads);
+
+// The sums that multiply() puts together, each by itself. Every scalar is cut into signed digits, one per window, and
+// the digits' absolute values into pieces of `bits` bits; there is one sum for each piece of each window, in which a
+// point counts as often as its piece says, with its digit's sign. All pieces and signs together determine the scalar.
+std::vector<affine_point> digit_sums(const bases& points, std::span<const std::uint64_t> scalars, unsigned bits,
+                                     const executor& threads);
 
 }  // namespace prover::vector

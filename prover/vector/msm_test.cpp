@@ -135,6 +135,49 @@ TEST_P(Msm, OfPointsWhoseSumsMeet) {
     expect_right(logarithms, scalars);
   }
 }
+TEST_P(Msm, WithTablesIsTheSame) {
+  const auto [g, b] = GetParam();
+  random_words random(7);
+  std::vector<number> logarithms, scalars;
+  for (std::size_t i = 0; i < 150; ++i) {
+    logarithms.push_back(i % 11 == 0 ? number(0) : i % 11 == 1 ? number(9) : random.below(c.r));
+    scalars.push_back(random.below(c.r));
+  }
+  const problem p = make(c, logarithms, scalars);
+  const affine_point expected = c.outside(c.times(p.logarithm, c.generator));
+  for (const executor& threads : {executor{}, two_threads()}) {
+    bases points(g, p.points, threads, b);
+    const std::size_t before = points.bytes(), budget = 10 * before;
+    points.add_tables(budget, threads);
+    EXPECT_GT(points.tabled().slices, 1u);
+    EXPECT_GE(points.tabled().windows_per_slice, threads.threads);
+    EXPECT_GT(points.bytes(), before);
+    EXPECT_LE(points.bytes(), before + budget);
+    EXPECT_EQ(multiply(points, p.scalars, threads), expected);
+  }
+}
+TEST_P(Msm, WithTablesOfShortScalarsIsTheSame) {
+  const auto [g, b] = GetParam();
+  random_words random(8);
+  std::vector<number> logarithms, scalars;
+  for (std::size_t i = 0; i < 60; ++i) {
+    logarithms.push_back(random.below(c.r));
+    scalars.push_back(i % 2 == 0 ? number(random() % 3) : (c.r - number(random())) % c.r);
+  }
+  const problem p = make(c, logarithms, scalars);
+  bases points(g, p.points, executor{}, b);
+  points.add_tables(std::size_t{1} << 30, executor{});
+  EXPECT_GT(points.tabled().slices, 1u);
+  EXPECT_EQ(multiply(points, p.scalars, executor{}), c.outside(c.times(p.logarithm, c.generator)));
+}
+TEST_P(Msm, HasNoTablesWithoutMemoryForThem) {
+  const auto [g, b] = GetParam();
+  const problem p = make(c, {3, 4}, {1, 2});
+  bases points(g, p.points, executor{}, b);
+  points.add_tables(10, executor{});
+  EXPECT_EQ(points.tabled().slices, 1u);
+  EXPECT_EQ(multiply(points, p.scalars, executor{}), c.outside(c.times(number(11), c.generator)));
+}
 TEST_P(Msm, RefusesAScalarThatIsNotReduced) {
   const auto [g, b] = GetParam();
   problem p = make(c, {3}, {c.r});

@@ -59,6 +59,22 @@ void multi_scalar(benchmark::State& state, group g) {
   state.counters["ns/point"] = benchmark::Counter(
       static_cast<double>(n) * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
+// The same with tables of the points' multiples, as many as pay; MiB is what they take.
+void multi_scalar_tabled(benchmark::State& state, group g) {
+  const auto n = std::size_t{1} << state.range(0);
+  const executor pool = threads(static_cast<std::size_t>(state.range(1)));
+  bases b(g, some_points(g, n), pool);
+  const std::size_t before = b.bytes();
+  b.add_tables(std::size_t{1} << 30, pool);
+  const std::vector<std::uint64_t> scalars = some_scalars(n);
+  for (auto _ : state) benchmark::DoNotOptimize(multiply(b, scalars, pool));
+  state.counters["MiB"] = static_cast<double>(b.bytes() - before) / (1 << 20);
+}
+BENCHMARK_CAPTURE(multi_scalar_tabled, bn254_g1, group::bn254_g1)
+    ->ArgsProduct({{12, 16}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
 BENCHMARK_CAPTURE(multi_scalar, bn254_g1, group::bn254_g1)
     ->ArgsProduct({{12, 16, 18}, {1, 2}})
     ->UseRealTime()

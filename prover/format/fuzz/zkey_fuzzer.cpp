@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto checks = size > 0 && data[size - 1] % 32 == 0 ? prover::key_checks::full : prover::key_checks::on_curve;
   if (const auto header = format::read_zkey_header(source)) {
     format::with_curve(header->curve, [&](auto curve) {
-      const auto key = format::read_zkey<decltype(curve)>(source, checks, pool);
+      const auto key = format::read_zkey<decltype(curve)>(source, checks, prover::code_path::portable, pool);
       return static_cast<bool>(key);
     });
   }

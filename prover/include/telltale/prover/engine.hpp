@@ -31,7 +31,9 @@ class engine {
 
   unsigned threads() const noexcept;
 
-  telltale::result<proving_key> load_key(const std::string& path, key_checks checks = key_checks::full);
+  // A key that comes from the cache has passed the full checks before.
+  telltale::result<proving_key> load_key(const std::string& path, key_checks checks = key_checks::full,
+                                         const key_storage& storage = {});
   telltale::result<proving_key> parse_key(std::vector<std::byte> bytes, const std::string& name,
                                           key_checks checks = key_checks::full);
 

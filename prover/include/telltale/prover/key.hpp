@@ -21,6 +21,17 @@ enum class key_checks : std::uint8_t {
   none,      // for keys that were checked before
 };
 
+// Where and how keys are kept.
+struct key_storage {
+  // A folder for keys as they lie in memory, so that the next start with the same key neither parses nor checks it;
+  // empty for none. Made where it is missing. A file is used only while it belongs to this user and nobody else may
+  // write to it; one that can't be used is replaced. What goes wrong here is a warning in the log, never an error.
+  std::string cache_folder;
+  // Memory for multiples of the key's points, with which every proof is faster: for keys that stay loaded, because
+  // making them costs as much as some proofs. Only the code path ifma has a use for them.
+  std::size_t table_bytes = 0;
+};
+
 // Verifies proofs of one circuit.
 class verification_key {
  public:
