@@ -237,6 +237,7 @@ int main(int argc, char** argv) {
   report.add(
       {.name = "resident memory over 10 M spans", .value = memory_growth(), .unit = "MiB", .bar = value_at_most(1)});
   telltale::bench::add_otlp_figures(report);
+  telltale::bench::add_flight_figures(report);
   telltale::bench::add_compile_time_figures(report);
   return report.finish(options, std::cout);
 }

@@ -10,6 +10,7 @@
 
 #include "catalogue.hpp"
 #include "decode.hpp"
+#include "engine.hpp"
 #include "record.hpp"
 
 namespace telltale::detail {
@@ -20,12 +21,6 @@ constexpr std::uint64_t release_every = 64 * 1024;  // bytes: a waiting producer
 
 constexpr std::int64_t heartbeat_ns = 10'000'000'000;
 
-record_header header_of(const std::uint64_t* w) noexcept {
-  record_header h;
-  std::memcpy(&h, w, sizeof h);
-  return h;
-}
-
 // Records that somebody made (padding, losses and changes of hands are the library's own).
 bool counts_as_written(record_kind k) noexcept {
   return k == record_kind::span || k == record_kind::log || k == record_kind::attributes || k == record_kind::event ||
@@ -34,20 +29,9 @@ bool counts_as_written(record_kind k) noexcept {
 
 }  // namespace
 
-template <class F>
-void drain::each(const sink_list& sinks, F f) {
-  for (const auto& s : sinks) {
-    try {
-      f(*s);
-    } catch (...) {  // a sink that throws must not stop the others
-      counts_.sink_exceptions.fetch_add(1, std::memory_order_relaxed);
-    }
-  }
-}
-
 drain::progress drain::pass(const sink_list& sinks) {
   progress done;
-  memory_map* m = memory();
+  memory_map* m = source();
   if (m == nullptr) return done;
 
   const clock_sample now = sample_clocks();
@@ -56,10 +40,13 @@ drain::progress drain::pass(const sink_list& sinks) {
     const auto span_ns = static_cast<double>(std::max<std::int64_t>(now.wall_ns - started_.wall_ns, 1));
     converter_.emplace(started_, static_cast<double>(now.ticks - started_.ticks) / span_ns);
     corrected_ns_ = now.wall_ns;
+    publish_clock(*m, now);
   } else if (now.wall_ns - corrected_ns_ > 500'000'000 || now.wall_ns < corrected_ns_) {
     converter_->correct(now);
     corrected_ns_ = now.wall_ns;
+    publish_clock(*m, now);
   }
+  m->header->seen_ticks.store(now.ticks, std::memory_order_relaxed);
   ++pass_;
 
   // Scopes that ended before this pass begins: once it is over, every record that names them has been read.
@@ -69,9 +56,9 @@ drain::progress drain::pass(const sink_list& sinks) {
   const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < blocks; ++i) {
     thread_block& b = m->blocks[i];
-    const std::uint64_t tail = b.tail.load(std::memory_order_relaxed);
-    if (b.head.load(std::memory_order_acquire) != tail) {
-      const std::uint64_t* first = b.ring + (tail & b.mask) / 8;
+    const std::uint64_t at = b.read.load(std::memory_order_relaxed);
+    if (b.head.load(std::memory_order_acquire) != at) {
+      const std::uint64_t* first = b.ring + (at & b.mask) / 8;
       const auto kind = static_cast<record_kind>(*first >> 8 & 0xff);
       if (kind == record_kind::log) oldest = std::min(oldest, first[2]);
       if (kind == record_kind::span) oldest = std::min(oldest, first[3]);
@@ -80,7 +67,11 @@ drain::progress drain::pass(const sink_list& sinks) {
   }
   emit_waiting(sinks, pass_);
 
-  free_scopes(ending);
+  if (m->in_file) {
+    if (ending != 0) scopes_to_free_.push_back(ending);
+  } else {
+    free_scopes(ending);
+  }
 
   const std::uint64_t untold = m->header->no_memory.load(std::memory_order_relaxed);
   if (untold > told_no_memory_) {
@@ -89,8 +80,10 @@ drain::progress drain::pass(const sink_list& sinks) {
   }
   if (done.bytes != 0) {
     each(sinks, [](sink& s) { s.on_batch_end(); });
+    unreleased_ = true;
     counts_.lag_ns.store(ns(now.ticks) - ns(oldest), std::memory_order_relaxed);
   }
+  if (m->in_file) release(sinks);
   if (pass_ % 1024 == 0) purge_parts();
   timespec cpu{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
@@ -100,25 +93,71 @@ drain::progress drain::pass(const sink_list& sinks) {
 
 void drain::read_block(thread_block& b, const sink_list& sinks, progress& done) {
   const std::uint64_t head = b.head.load(std::memory_order_acquire);
-  std::uint64_t tail = b.tail.load(std::memory_order_relaxed);
-  const std::uint64_t from = tail;
-  done.fullest = std::max(done.fullest, static_cast<double>(head - tail) / static_cast<double>(b.mask + 1));
-  std::uint64_t released = tail;
+  std::uint64_t at = b.read.load(std::memory_order_relaxed);
+  const std::uint64_t from = at;
+  // Said before the first of them is handed over: what a file says was never handed, was not.
+  b.read.store(head, std::memory_order_relaxed);
+  std::uint64_t released = b.tail.load(std::memory_order_relaxed);
+  const std::uint64_t used = head - released;
+  done.fullest = std::max(done.fullest, static_cast<double>(used) / static_cast<double>(b.mask + 1));
+  // Unless the program wants to wait for its sinks, one that falls behind must not stop it: then a flight record goes
+  // without what that sink has not got out.
+  const bool keep = source()->in_file && (used <= (b.mask + 1) / 2 || engine::waits());
   std::uint64_t written = 0;
-  while (tail != head) {
-    const std::uint64_t* w = b.ring + (tail & b.mask) / 8;
+  while (at != head) {
+    const std::uint64_t* w = b.ring + (at & b.mask) / 8;
     const std::uint64_t bytes = (*w & 0xff) * line_bytes;
     if (counts_as_written(static_cast<record_kind>(*w >> 8 & 0xff))) ++written;
     read_record(w, state_of(b.index), sinks);
-    tail += bytes;
-    if (tail - released >= release_every) {
-      b.tail.store(tail, std::memory_order_release);
-      released = tail;
+    at += bytes;
+    if (!keep && at - released >= release_every) {
+      b.tail.store(at, std::memory_order_release);
+      released = at;
     }
   }
-  b.tail.store(tail, std::memory_order_release);
+  if (!keep) b.tail.store(at, std::memory_order_release);
   counts_.written.store(counts_.written.load(std::memory_order_relaxed) + written, std::memory_order_relaxed);
-  done.bytes += tail - from;
+  done.bytes += at - from;
+}
+
+void drain::publish_clock(memory_map& m, clock_sample now) const noexcept {
+  memory_header& h = *m.header;
+  const std::uint32_t next = 1 - (h.clock.load(std::memory_order_relaxed) & 1);
+  h.clocks[next].ticks.store(now.ticks, std::memory_order_relaxed);
+  h.clocks[next].wall_ns.store(ns(now.ticks), std::memory_order_relaxed);
+  h.clocks[next].ns_per_tick.store(converter_->ns_per_tick(), std::memory_order_relaxed);
+  h.clock.store(next, std::memory_order_release);
+}
+
+void drain::release(const sink_list& sinks) {
+  memory_map* m = source();
+  if (m == nullptr || !m->in_file) return;
+  const auto now = std::chrono::steady_clock::now();
+  const auto settle_checkpoint = [&] {
+    const bool is_out = std::all_of(checkpoint_->taken.begin(), checkpoint_->taken.end(),
+                                    [](const auto& t) { return t.first->delivered().out >= t.second; });
+    // A sink that stalls is not waited for: scopes would run out.
+    if (!is_out && (now - checkpoint_->at < std::chrono::seconds(1) || engine::waits())) return false;
+    for (std::size_t i = 0; i < checkpoint_->read.size(); ++i) {
+      thread_block& b = m->blocks[i];
+      const std::uint64_t tail = b.tail.load(std::memory_order_relaxed);
+      b.tail.store(std::max(tail, checkpoint_->read[i]), std::memory_order_release);
+    }
+    for (const ended_scopes list : checkpoint_->scopes) free_scopes(list);
+    checkpoint_.reset();
+    return true;
+  };
+  if (checkpoint_ && !settle_checkpoint()) return;
+  // A span that waits for its parts has been read, and no sink has it.
+  if (!waiting_.empty() || (!unreleased_ && scopes_to_free_.empty())) return;
+  checkpoint& next = checkpoint_.emplace();
+  next.at = now;
+  const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < blocks; ++i) next.read.push_back(m->blocks[i].read.load(std::memory_order_relaxed));
+  for (const auto& s : sinks) next.taken.emplace_back(s, s->delivered().taken);
+  next.scopes = std::exchange(scopes_to_free_, {});
+  unreleased_ = false;
+  settle_checkpoint();
 }
 
 void drain::read_record(const std::uint64_t* w, block_state& state, const sink_list& sinks) {
@@ -165,7 +204,7 @@ void drain::read_span(const std::uint64_t* w, const thread_info& thread, const s
   }
   const site_info& s = site(h.site);
   attributes_.clear();
-  decode_attributes(*memory(), s.attributes, (h.flags & flag_no_static_attributes) != 0, w + header_words,
+  decode_attributes(*source(), s.attributes, (h.flags & flag_no_static_attributes) != 0, w + header_words,
                     h.site != 0 ? h.payload_words : 0, attributes_);
   std::span<const event_view> events;
   std::span<const link_view> links;
@@ -189,7 +228,8 @@ void drain::read_span(const std::uint64_t* w, const thread_info& thread, const s
                        static_cast<span_kind>(h.state >> state_kind_shift & state_kind_mask),
                        attributes_,
                        events,
-                       links};
+                       links,
+                       origin_};
   each(sinks, [&](sink& out) { out.on_span(view); });
   if (parts != nullptr) parts_.erase(h.span);
   if (!announced_.empty()) announced_.erase(h.span);
@@ -199,12 +239,14 @@ void drain::read_log(const std::uint64_t* w, const thread_info& thread, const si
   const record_header h = header_of(w);
   const site_info& s = site(h.site);
   attributes_.clear();
-  decode_attributes(*memory(), s.attributes, false, w + header_words, h.site != 0 ? h.payload_words : 0, attributes_);
+  decode_attributes(*source(), s.attributes, false, w + header_words, h.site != 0 ? h.payload_words : 0, attributes_);
+  if (attributes_.size() > s.attributes.size()) keep_last_of_each_key(attributes_);  // the C interface takes any list
   const auto origin = static_cast<std::uint32_t>(h.parent);
   const log_view view{s,          scope(h.scope),
                       thread,     {h.trace_high, h.trace_low},
                       {h.span},   origin != 0 ? std::string_view{site(origin).name} : std::string_view{},
-                      ns(h.time), attributes_};
+                      ns(h.time), attributes_,
+                      origin_};
   each(sinks, [&](sink& out) { out.on_log(view); });
 }
 
@@ -233,11 +275,12 @@ void drain::read_part(const record_header& h, const std::uint64_t* payload) {
   }
   if (h.kind == record_kind::event) {
     event_view& e = parts.events.emplace_back(event_view{ns(h.time), &site(h.site), {}});
-    decode_attributes(*memory(), e.site->attributes, false, payload, h.payload_words, e.attributes);
+    decode_attributes(*source(), e.site->attributes, false, payload, h.payload_words, e.attributes);
+    if (e.attributes.size() > e.site->attributes.size()) keep_last_of_each_key(e.attributes);
     keep(e.attributes, 0);
   } else {
     const std::size_t from = parts.attributes.size();
-    decode_attributes(*memory(), {}, true, payload, h.payload_words, parts.attributes);
+    decode_attributes(*source(), {}, true, payload, h.payload_words, parts.attributes);
     keep(parts.attributes, from);
   }
 }
@@ -271,7 +314,7 @@ void drain::emit_loss(drop_reason why, std::uint64_t count, std::uint64_t since,
 }
 
 void drain::settle(const sink_list& sinks) {
-  memory_map* m = memory();
+  memory_map* m = source();
   if (m == nullptr || !converter_) return;
   emit_waiting(sinks, pass_ + 1);
   const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);
@@ -305,7 +348,7 @@ void drain::emit_waiting(const sink_list& sinks, std::uint64_t before_pass) {
 }
 
 void drain::announce_open(const sink_list& sinks) {
-  memory_map* m = memory();
+  memory_map* m = source();
   if (m == nullptr || !converter_) return;
   const std::uint64_t now = ticks();
   const std::int64_t now_ns = ns(now);
@@ -316,41 +359,47 @@ void drain::announce_open(const sink_list& sinks) {
     std::uint64_t w[slot_words];
     if (!copy_open_span(slot, w)) continue;
     const record_header h = header_of(w);
-    const std::int64_t begin = ns(h.time);
-    if (now_ns - begin < 1'000'000'000 || slot.block == abandoned_block) continue;
+    if (now_ns - ns(h.time) < 1'000'000'000 || slot.block == abandoned_block) continue;
     if ((h.state & state_left_out) != 0) continue;
     const auto [announced, is_first] = announced_.try_emplace(h.span, now_ns);
     if (!is_first && now_ns - announced->second < heartbeat_ns) continue;
     announced->second = now_ns;
-    const site_info& s = site(h.site);
-    attributes_.clear();
-    decode_attributes(*m, s.attributes, (h.flags & flag_no_static_attributes) != 0, w + header_words,
-                      h.site != 0 ? std::min<std::size_t>(h.payload_words, slot_payload_words) : 0, attributes_);
-    keep_last_of_each_key(attributes_);
-    const span_view view{s,
-                         scope(h.scope),
-                         state_of(slot.block).thread,
-                         {h.trace_high, h.trace_low},
-                         {h.span},
-                         {h.parent},
-                         begin,
-                         now_ns,
-                         (h.state & state_failed) != 0,
-                         false,
-                         static_cast<span_kind>(h.state >> state_kind_shift & state_kind_mask),
-                         attributes_,
-                         {},
-                         {}};
+    const span_view view = open_span(w, state_of(slot.block).thread, now_ns);
     each(sinks, [&, first = is_first](sink& out) { first ? out.on_open_span(view) : out.on_heartbeat(view); });
     any = true;
   }
   if (any) each(sinks, [](sink& s) { s.on_batch_end(); });
 }
 
+span_view drain::open_span(const std::uint64_t* w, const thread_info& thread, std::int64_t now_ns) {
+  const record_header h = header_of(w);
+  const site_info& s = site(h.site);
+  attributes_.clear();
+  decode_attributes(*source(), s.attributes, (h.flags & flag_no_static_attributes) != 0, w + header_words,
+                    h.site != 0 ? std::min<std::size_t>(h.payload_words, slot_payload_words) : 0, attributes_);
+  keep_last_of_each_key(attributes_);
+  const std::int64_t begin = ns(h.time);
+  return {s,
+          scope(h.scope),
+          thread,
+          {h.trace_high, h.trace_low},
+          {h.span},
+          {h.parent},
+          begin,
+          std::max(begin, now_ns),
+          (h.state & state_failed) != 0,
+          false,
+          static_cast<span_kind>(h.state >> state_kind_shift & state_kind_mask),
+          attributes_,
+          {},
+          {},
+          origin_};
+}
+
 // Parts of spans whose end was dropped would stay for ever.
 void drain::purge_parts() {
   if (parts_.empty() && announced_.empty()) return;
-  memory_map* m = memory();
+  memory_map* m = source();
   std::unordered_set<std::uint64_t> open;
   const std::uint32_t slots = m->header->slots.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < slots; ++i) {
@@ -361,7 +410,7 @@ void drain::purge_parts() {
 }
 
 const site_info& drain::site(std::uint32_t id) {
-  memory_map* m = memory();
+  memory_map* m = source();
   if (id >= m->header->sites.load(std::memory_order_acquire)) id = 0;
   if (id >= sites_.size()) sites_.resize(id + 1);
   if (sites_[id] == nullptr) {
@@ -376,7 +425,7 @@ const site_info& drain::site(std::uint32_t id) {
 
 std::shared_ptr<const scope_info> drain::find_scope(std::uint32_t id) {
   if (id == 0) return nullptr;
-  memory_map* m = memory();
+  memory_map* m = source();
   const std::uint32_t index = id & 0xffff;
   if (index >= max_scopes) return nullptr;
   if (index >= scopes_.size()) scopes_.resize(max_scopes);
@@ -390,6 +439,7 @@ std::shared_ptr<const scope_info> drain::find_scope(std::uint32_t id) {
   info->id = id;
   info->site = &site(n.site);
   decode_attributes(*m, info->site->attributes, false, n.payload, n.words, info->attributes);
+  if (info->attributes.size() > info->site->attributes.size()) keep_last_of_each_key(info->attributes);
   std::size_t bytes = 0;
   for (const attribute_view& a : info->attributes) bytes += a.text.size();
   info->storage.reserve(bytes);  // the views point into it: it must not move

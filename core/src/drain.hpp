@@ -2,7 +2,9 @@
 // used by that thread only (tests use it directly).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -30,6 +32,12 @@ struct drain_counts {
   std::atomic<std::int64_t> cpu_ns{0};
 };
 
+inline record_header header_of(const std::uint64_t* w) noexcept {
+  record_header h;
+  std::memcpy(&h, w, sizeof h);
+  return h;
+}
+
 class drain {
  public:
   drain(clock_sample started, drain_counts& counts) : started_(started), counts_(counts) {}
@@ -48,7 +56,15 @@ class drain {
   // Announces spans that have been open for a second, and again every ten seconds.
   void announce_open(const sink_list& sinks);
 
- private:
+  // With rings in a file: lets go of what the sinks have got out (until then it is kept for a reader of the file).
+  // Also after a flush.
+  void release(const sink_list& sinks);
+
+ protected:
+  // Over the memory of a process that died: replay.hpp.
+  drain(memory_map& of_dead, const tick_converter& clock, drain_counts& counts)
+      : counts_(counts), dead_(&of_dead), converter_(clock) {}
+
   // What arrived of a span before its end.
   struct span_parts {
     std::vector<attribute_view> attributes;
@@ -70,11 +86,22 @@ class drain {
     std::uint64_t told[drop_reasons] = {};
   };
   enum class partial { wait, emit };
+  // How far each ring had been read at a moment, and what each sink had taken by then.
+  struct checkpoint {
+    std::chrono::steady_clock::time_point at;
+    std::vector<std::uint64_t> read;
+    std::vector<std::pair<std::shared_ptr<sink>, std::uint64_t>> taken;
+    std::vector<ended_scopes> scopes;
+  };
 
+  memory_map* source() const noexcept { return dead_ != nullptr ? dead_ : memory(); }
+  void publish_clock(memory_map& m, clock_sample now) const noexcept;
   void read_block(thread_block& b, const sink_list& sinks, progress& done);
   void read_record(const std::uint64_t* w, block_state& state, const sink_list& sinks);
   void read_span(const std::uint64_t* w, const thread_info& thread, const sink_list& sinks, partial p);
   void read_log(const std::uint64_t* w, const thread_info& thread, const sink_list& sinks);
+  // What stands in an open slot; `w` is a copy.
+  span_view open_span(const std::uint64_t* w, const thread_info& thread, std::int64_t now_ns);
   void read_part(const record_header& h, const std::uint64_t* w);
   void read_loss(const record_header& h, block_state& state, const sink_list& sinks);
   void read_thread(const std::uint64_t* w, block_state& state);
@@ -89,11 +116,24 @@ class drain {
   block_state& state_of(std::uint32_t block);
   std::int64_t ns(std::uint64_t ticks) const { return converter_->to_ns(ticks); }
   template <class F>
-  void each(const sink_list& sinks, F f);
+  void each(const sink_list& sinks, F f) {
+    for (const auto& s : sinks) {
+      try {
+        f(*s);
+      } catch (...) {  // a sink that throws must not stop the others
+        counts_.sink_exceptions.fetch_add(1, std::memory_order_relaxed);
+      }
+    }
+  }
 
-  clock_sample started_;
+  clock_sample started_{};
   drain_counts& counts_;
+  memory_map* dead_ = nullptr;                  // null: this process's own memory
+  record_origin origin_ = record_origin::live;  // of what is being read
   std::optional<tick_converter> converter_;
+  std::optional<checkpoint> checkpoint_;
+  std::vector<ended_scopes> scopes_to_free_;  // ended, not yet in a checkpoint
+  bool unreleased_ = false;                   // something was read that no checkpoint covers
   std::int64_t corrected_ns_ = 0;
   std::uint64_t pass_ = 0;
 

@@ -17,6 +17,8 @@
 #include "clock.hpp"
 #include "descriptors.hpp"
 #include "drain.hpp"
+#include "flight/export.hpp"
+#include "flight/recorder.hpp"
 #include "metrics/collect.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/shards.hpp"
@@ -112,6 +114,7 @@ void run(const std::shared_ptr<service>& me, clock_sample started) {
   drain d(started, counts);
   std::chrono::microseconds pause(5000);  // the clock's rate is measured over this
   steady::time_point announce_at = steady::now() + std::chrono::milliseconds(500);
+  if (const flight_options* flight = flight::settings()) export_dead_flights(*flight, *sinks_now());
   std::unique_lock lock(me->mutex);
   for (;;) {
     me->changed.wait_for(lock, pause, [&] { return me->stop || me->flushes_asked != me->flushes_done; });
@@ -132,6 +135,7 @@ void run(const std::shared_ptr<service>& me, clock_sample started) {
       d.pass(*sinks);  // a span whose end overtook one of its parts
       d.settle(*sinks);
       complete = flush_sinks(*sinks, deadline);
+      d.release(*sinks);
     }
     pause = pause_after(p, pause);
 
@@ -202,8 +206,10 @@ void before_fork() {
   self().mutex.lock();
   registry_mutex.lock();
   metrics_mutex.lock();
+  flight::before_fork();
 }
 void after_fork_in_parent() {
+  flight::after_fork_in_parent();
   metrics_mutex.unlock();
   registry_mutex.unlock();
   self().mutex.unlock();
@@ -216,6 +222,7 @@ void after_fork_in_child() {
   static auto& left_behind = *new std::vector<std::shared_ptr<const void>>;
   if (s.drain != nullptr) left_behind.push_back(std::exchange(s.drain, nullptr));
   if (now_in.load(std::memory_order_relaxed) == phase::running) now_in.store(phase::idle, std::memory_order_relaxed);
+  flight::after_fork_in_child();
   reset_after_fork();
   counts.written.store(0, std::memory_order_relaxed);
   counts.left_out.store(0, std::memory_order_relaxed);
@@ -289,6 +296,16 @@ result<std::pair<std::uint64_t, bool>> parse_sampler(const options& o) {
                "\" is no sampler: write always_on, always_off, traceidratio, or parentbased_ and one of these"};
 }
 
+result<void> start_flight_locked(const std::string& specification) {
+  const auto about = [](const error& e) { return error{"TELLTALE_FLIGHT: " + e.message}; };
+  const auto wanted = parse_flight(specification);
+  if (!wanted) return about(wanted.error());
+  memory_map* m = memory_locked();
+  if (m == nullptr) return error{"TELLTALE_FLIGHT: the operating system gives no memory"};
+  if (auto started = flight::start(*m, *wanted); !started) return about(started.error());
+  return {};
+}
+
 // `sinks`: what make_sinks() made of o.sinks; taken only on success.
 result<void> configure_locked(state& s, const options& o, sink_list& sinks) {
   auto log = filter::parse(o.log);
@@ -304,6 +321,11 @@ result<void> configure_locked(state& s, const options& o, sink_list& sinks) {
   if (o.ring_bytes < 65536 || o.ring_bytes > (std::size_t{1} << 30) || (o.ring_bytes & (o.ring_bytes - 1)) != 0) {
     return error{"TELLTALE_RING: cannot use rings of " + std::to_string(o.ring_bytes) +
                  " bytes: the size is a power of two from 64KiB to 1GiB"};
+  }
+  if (laid_out && o.flight != s.settings.flight) {
+    return error{
+        "TELLTALE_FLIGHT: cannot change the flight recorder: something was already recorded without it. Call "
+        "telltale::start() before the first record, or set TELLTALE_FLIGHT."};
   }
   if (o.memory_bytes < o.ring_bytes) {
     return error{"TELLTALE_MEMORY: cannot use " + std::to_string(o.memory_bytes) + " bytes of memory for rings of " +
@@ -330,6 +352,14 @@ result<void> configure_locked(state& s, const options& o, sink_list& sinks) {
     const std::lock_guard lock(registry_mutex);
     s.settings = o;  // under this lock too, because sizes_locked() reads it
     apply_filters_locked(s.log, s.trace);
+    if (!o.flight.empty() && flight::settings() == nullptr) {
+      auto started = start_flight_locked(o.flight);
+      if (!started) {
+        s.settings.flight.clear();
+        sinks = std::exchange(s.configured_sinks, {});
+        return started;
+      }
+    }
   }
   s.configured = true;
   configured.store(true, std::memory_order_release);
@@ -375,6 +405,13 @@ std::vector<error> read_environment(options& o) {
   read_filter("TELLTALE_TRACE", o.trace, filter::grammar::telltale);
   if (const char* v = get("TELLTALE_SINKS")) o.sinks = v;
   if (const char* v = get("TELLTALE_BAGGAGE")) o.baggage = v;
+  if (const char* v = get("TELLTALE_FLIGHT")) {
+    if (const auto f = parse_flight(v)) {
+      o.flight = v;
+    } else {
+      complain("TELLTALE_FLIGHT", f.error());
+    }
+  }
 
   const auto read_size = [&](const char* name, std::size_t& to) {
     const char* v = get(name);
@@ -462,6 +499,8 @@ void engine::ensure_configured() noexcept {
     errors.push_back(done.error());
     if (done.error().message.starts_with("TELLTALE_BAGGAGE")) {
       o.baggage = options{}.baggage;
+    } else if (done.error().message.starts_with("TELLTALE_FLIGHT")) {
+      o.flight.clear();
     } else {
       o.ring_bytes = options{}.ring_bytes;
       o.memory_bytes = options{}.memory_bytes;
@@ -488,6 +527,11 @@ std::shared_ptr<const std::vector<std::string>> engine::baggage_keys() {
   return self().baggage_keys;
 }
 
+bool engine::waits() noexcept {
+  return policy.load(std::memory_order_relaxed) == overflow_policy::block &&
+         now_in.load(std::memory_order_relaxed) != phase::shut_down;
+}
+
 full_action engine::when_full() noexcept {
   if (now_in.load(std::memory_order_relaxed) == phase::shut_down) return full_action::drop_shut_down;
   if (policy.load(std::memory_order_relaxed) == overflow_policy::drop || is_drain_thread) return full_action::drop;
@@ -500,7 +544,10 @@ namespace {
 [[gnu::destructor]] void at_exit() {
   if (!configured.load(std::memory_order_acquire) || is_drain_thread) return;
   const shutdown_report r = shutdown(self().settings.exit_timeout);
-  if (r.complete) return;
+  if (r.complete) {
+    flight::discard();
+    return;
+  }
   pollfd writable{real_descriptor(2), POLLOUT, 0};  // stderr may be the very pipe that nobody reads
   if (::poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return;
   complain("exit did not wait any longer for a sink; " + std::to_string(r.undelivered) + " records were not written");
@@ -550,10 +597,10 @@ result<void> start(const options& o) {
   if (!sinks) return sinks.error();
   const std::lock_guard lock(s.mutex);
   if (auto done = detail::configure_locked(s, o, *sinks); !done) return done;
-  if (detail::now_in.load() == detail::phase::shut_down) {
-    detail::now_in.store(detail::phase::idle);
-    detail::start_drain_locked(s);
-  }
+  const bool was_shut_down = detail::now_in.load() == detail::phase::shut_down;
+  if (was_shut_down) detail::now_in.store(detail::phase::idle);
+  // With a flight recorder at once: it exports what the last process left.
+  if (was_shut_down || (!o.flight.empty() && s.drain == nullptr)) detail::start_drain_locked(s);
   return {};
 }
 

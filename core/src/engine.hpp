@@ -26,6 +26,8 @@ struct engine {
   static full_action when_full() noexcept;
   // Keys of inherited attributes that may cross a process.
   static std::shared_ptr<const std::vector<std::string>> baggage_keys();
+  // Whether threads wait rather than drop: then nothing may be lost.
+  static bool waits() noexcept;
 };
 
 }  // namespace telltale::detail

@@ -13,6 +13,7 @@
 #include <telltale/core/runtime.hpp>
 
 #include "engine.hpp"
+#include "flight/recorder.hpp"
 #include "record.hpp"
 
 namespace telltale::detail {
@@ -27,15 +28,11 @@ constinit std::atomic<memory_map*> current_map{nullptr};
 constinit std::atomic<bool> exhausted{false};  // no block left: don't ask again until one comes back
 
 // Blocks without a thread, last returned first: its memory is warm.
-constinit thread_block* free_blocks[65536];
+constinit thread_block* free_blocks[max_rings];
 constinit std::size_t free_block_count = 0;
 
 pthread_key_t exit_key;
 bool exit_key_made = false;
-
-constexpr std::size_t round_up(std::size_t n, std::size_t to) {
-  return (n + to - 1) / to * to;
-}
 
 // Runs when a thread ends, after its C++ thread_local objects are gone. A record made even later attaches again, and
 // pthread calls this again.
@@ -52,41 +49,14 @@ void detach(void* p) noexcept {
 bool make_map(memory_sizes sizes) noexcept {
   const auto max_blocks = static_cast<std::uint32_t>(
       std::min<std::size_t>(std::max<std::size_t>(sizes.memory_bytes / sizes.ring_bytes, 1), std::size(free_blocks)));
-  std::size_t at = 0;
-  const auto part = [&](std::size_t bytes) {
-    const std::size_t offset = at;
-    at += round_up(bytes, 4096);
-    return offset;
-  };
-  const std::size_t header = part(sizeof(memory_header));
-  const std::size_t sites = part(sizeof(mapped_site) * max_sites);
-  const std::size_t keys = part(sizeof(mapped_text) * max_keys);
-  const std::size_t attributes = part(sizeof(mapped_attribute) * max_site_attributes);
-  const std::size_t text = part(catalogue_text_bytes);
-  const std::size_t scopes = part(sizeof(scope_node) * max_scopes);
-  const std::size_t slots = part(sizeof(open_slot) * max_slots);
-  const std::size_t blocks = part(sizeof(thread_block) * max_blocks);
-  const std::size_t rings = part(sizes.ring_bytes * max_blocks);
-
-  void* p = ::mmap(nullptr, at, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const memory_layout layout = memory_layout::of(sizes.ring_bytes, max_blocks);
+  void* p = ::mmap(nullptr, layout.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return false;
-  auto* base = static_cast<std::byte*>(p);
-  const auto address = [&]<class T>(T*& to, std::size_t offset) {
-    to = std::launder(reinterpret_cast<T*>(base + offset));
-  };
-  address(map.header, header);
-  address(map.sites, sites);
-  address(map.keys, keys);
-  address(map.attributes, attributes);
-  address(map.text, text);
-  address(map.scopes, scopes);
-  address(map.slots, slots);
-  address(map.blocks, blocks);
-  address(map.rings, rings);
-  map.bytes = at;
+  map = memory_map::at(static_cast<std::byte*>(p), layout);
   memory_header& h = *map.header;
-  std::memcpy(h.magic, "TELLTALE", 8);
-  h.version = 1;
+  std::memcpy(h.magic, layout_magic, sizeof h.magic);
+  h.version = layout_version;
+  h.layout = layout_hash();
   h.ring_bytes = static_cast<std::uint32_t>(sizes.ring_bytes);
   h.max_blocks = max_blocks;
   h.process = static_cast<std::uint32_t>(::getpid());
@@ -98,6 +68,11 @@ bool make_map(memory_sizes sizes) noexcept {
   return true;
 }
 
+// Room for what will be written there, now: no record ever waits for a page, or meets a disk that is full.
+void populate(std::byte* ring, std::size_t bytes) noexcept {
+  if (::madvise(ring, bytes, 23 /* MADV_POPULATE_WRITE, Linux 5.14 */) != 0) std::memset(ring, 0, bytes);
+}
+
 thread_block* take_block(memory_map& m) noexcept {
   if (free_block_count != 0) return free_blocks[--free_block_count];
   memory_header& h = *m.header;
@@ -105,8 +80,8 @@ thread_block* take_block(memory_map& m) noexcept {
   if (n == h.max_blocks) return nullptr;
   thread_block& b = m.blocks[n];
   std::byte* ring = m.rings + std::size_t{h.ring_bytes} * n;
-  // Touched now, so that no record ever waits for a page.
-  if (::madvise(ring, h.ring_bytes, 23 /* MADV_POPULATE_WRITE, Linux 5.14 */) != 0) std::memset(ring, 0, h.ring_bytes);
+  b.outside_file = m.in_file && !flight::extend(m, n) ? 1 : 0;
+  populate(ring, h.ring_bytes);
   b.ring = std::launder(reinterpret_cast<std::uint64_t*>(ring));
   b.mask = h.ring_bytes - 1;
   b.limit = h.ring_bytes;
@@ -143,6 +118,7 @@ thread_block* attach() noexcept {
   {
     const std::lock_guard lock(registry_mutex);
     memory_map* m = memory_locked();
+    if (m != nullptr) flight::move_in_late(*m);
     thread_block* b = m != nullptr ? take_block(*m) : nullptr;
     if (b == nullptr) {
       exhausted.store(true, std::memory_order_relaxed);
@@ -167,31 +143,15 @@ void reset_after_fork() noexcept {
   h.process = static_cast<std::uint32_t>(::getpid());
   h.no_memory.store(0, std::memory_order_relaxed);
   h.lost_scopes.store(0, std::memory_order_relaxed);
-  // Spans that are open are the parent's to finish. Where their objects end in the child too, nothing is recorded.
+  // Spans that are open are the parent's to finish. Where their objects end in the child too, nothing is recorded. The
+  // slots that are free are given up as well: the next span takes a new chunk.
   const std::uint32_t slots = h.slots.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < slots; ++i) {
-    if (get(&m->slots[i].words[2]) != 0) m->slots[i].block = abandoned_block;
-  }
+  for (std::uint32_t i = 0; i < slots; ++i) m->slots[i].block = abandoned_block;
+  const std::uint32_t blocks = h.blocks.load(std::memory_order_relaxed);
+  std::memset(static_cast<void*>(m->blocks), 0, blocks * sizeof(thread_block));
+  h.blocks.store(0, std::memory_order_relaxed);
   free_block_count = 0;
   exhausted.store(false, std::memory_order_relaxed);
-  const std::uint32_t blocks = h.blocks.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < blocks; ++i) {
-    thread_block& b = m->blocks[i];
-    b.head.store(0, std::memory_order_relaxed);
-    b.tail.store(0, std::memory_order_relaxed);
-    b.limit = h.ring_bytes;
-    b.top = b.top_end = nullptr;  // its next span takes a new chunk: this one holds what was open
-    b.free_slots = 0;
-    b.returned_slots.store(0, std::memory_order_relaxed);
-    for (std::size_t r = 0; r < drop_reasons; ++r) {
-      b.dropped[r].store(0, std::memory_order_relaxed);
-      b.told[r] = 0;
-    }
-    b.first_drop_time.store(0, std::memory_order_relaxed);
-    b.truncated.store(0, std::memory_order_relaxed);
-    b.owned.store(0, std::memory_order_relaxed);
-    free_blocks[free_block_count++] = &b;
-  }
   // The thread that forked attaches anew at its next record: new ids, a record that says who it is.
   tls.block = nullptr;
   if (exit_key_made) ::pthread_setspecific(exit_key, nullptr);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <mutex>
 #include <telltale/core/detail/layout.hpp>
 #include <telltale/core/site.hpp>
@@ -20,6 +21,7 @@ inline constexpr std::uint32_t catalogue_text_bytes = 4u << 20;
 inline constexpr std::uint32_t max_scopes = 16384;
 inline constexpr std::uint32_t max_slots = 65536;
 inline constexpr std::uint32_t slots_per_chunk = 64;
+inline constexpr std::uint32_t max_rings = 65536;
 
 // A string of the catalogue.
 struct mapped_text {
@@ -56,9 +58,18 @@ struct alignas(line_bytes) scope_node {
 };
 static_assert(sizeof(scope_node) == 256);
 
+// A straight piece of the way from ticks to time, as the drain last drew it.
+struct mapped_clock {
+  std::atomic<std::uint64_t> ticks;
+  std::atomic<std::int64_t> wall_ns;
+  std::atomic<double> ns_per_tick;  // 0: not measured yet
+};
+
 struct memory_header {
   char magic[8];  // "TELLTALE"
   std::uint32_t version;
+  std::uint32_t slow_clock;  // 1: ticks are nanoseconds of CLOCK_MONOTONIC
+  std::uint64_t layout;      // layout_hash of the library that wrote it
   std::uint32_t ring_bytes;
   std::uint32_t max_blocks;
   std::uint32_t process;
@@ -71,6 +82,59 @@ struct memory_header {
   std::atomic<std::uint64_t> no_memory;     // records of threads that never got a block
   std::atomic<std::uint64_t> lost_scopes;   // scopes whose attributes could not be kept
   std::atomic<std::uint32_t> ended_scopes;  // stack: index + 1
+
+  // For readers of a file.
+  std::uint64_t started_ticks;
+  std::atomic<std::uint64_t> seen_ticks;  // the drain's last look at the rings: the process lived then
+  mapped_clock clocks[2];
+  std::atomic<std::uint32_t> clock;  // which of them holds
+  char service[64];                  // terminated
+};
+static_assert(sizeof(memory_header) <= 4096);
+
+// What a reader must agree with the writer about; any change of it makes files of one version foreign to the other.
+constexpr std::uint64_t layout_hash() noexcept {
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const std::size_t n : {sizeof(memory_header),
+                              sizeof(mapped_site),
+                              sizeof(mapped_text),
+                              sizeof(mapped_attribute),
+                              sizeof(scope_node),
+                              sizeof(open_slot),
+                              sizeof(thread_block),
+                              offsetof(memory_header, started_ticks),
+                              offsetof(thread_block, tail),
+                              offsetof(thread_block, dropped),
+                              offsetof(thread_block, thread_name),
+                              offsetof(thread_block, outside_file),
+                              std::size_t{max_sites},
+                              std::size_t{max_keys},
+                              std::size_t{max_site_attributes},
+                              std::size_t{catalogue_text_bytes},
+                              std::size_t{max_scopes},
+                              std::size_t{max_slots},
+                              header_words,
+                              slot_payload_words}) {
+    hash = (hash ^ n) * 1099511628211u;
+  }
+  return hash;
+}
+inline constexpr std::uint32_t layout_version = 2;  // grows when the meaning changes and no size does
+inline constexpr char layout_magic[9] = "TELLTALE";
+
+// Where the parts begin, in bytes from the start of the mapping.
+struct memory_layout {
+  std::size_t sites;
+  std::size_t keys;
+  std::size_t attributes;
+  std::size_t text;
+  std::size_t scopes;
+  std::size_t slots;
+  std::size_t blocks;
+  std::size_t rings;
+  std::size_t bytes;
+
+  static memory_layout of(std::size_t ring_bytes, std::uint32_t max_blocks) noexcept;
 };
 
 // Addresses of the parts, in this process.
@@ -84,8 +148,11 @@ struct memory_map {
   open_slot* slots = nullptr;
   thread_block* blocks = nullptr;
   std::byte* rings = nullptr;
-  std::size_t bytes = 0;
+  memory_layout layout{};
+  bool in_file = false;  // the flight recorder's
 
+  static memory_map at(std::byte* base, const memory_layout& l) noexcept;
+  std::byte* base() const noexcept { return reinterpret_cast<std::byte*>(header); }
   std::string_view string(mapped_text t) const noexcept { return {text + t.offset, t.size}; }
 };
 

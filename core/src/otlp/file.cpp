@@ -44,6 +44,11 @@ class file_sink final : public telltale::sink {
     return make_file_sink(
         std::make_unique<detail::output>(out_->target()->for_child(), out_->policy(), out_->max_pending()), of_child);
   }
+  void on_other_process() override {
+    on_batch_end();
+    encoder_ = make_encoder(encoding::json);  // it remembers call sites, keys and scopes by their numbers
+  }
+  delivery delivered() const override { return out_->delivered(); }
   std::uint64_t dropped() const override { return out_->dropped(); }
   std::uint64_t errors() const override { return out_->errors(); }
 

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t chunk_bytes = 256 * 1024;
 
 // Fields of a line that an inherited attribute must not repeat.
-constexpr std::array<std::string_view, 17> own_fields = {
-    "ts",    "level",  "target",      "span",  "message",    "trace_id", "span_id", "parent_id", "thread",
-    "event", "status", "duration_ms", "links", "attributes", "events",   "kind",    "incomplete"};
+constexpr std::array<std::string_view, 18> own_fields = {
+    "ts",    "level",  "target",      "span",  "message",    "trace_id", "span_id", "parent_id",  "thread",
+    "event", "status", "duration_ms", "links", "attributes", "events",   "kind",    "incomplete", "recovered"};
 
 bool is_own_field(std::string_view key) noexcept {
   return std::find(own_fields.begin(), own_fields.end(), key) != own_fields.end();
@@ -32,43 +32,15 @@ class json_sink final : public sink {
  public:
   explicit json_sink(std::unique_ptr<output> out) : out_(std::move(out)) {}
 
-  void on_span(const span_view& s) override {
-    buffer& w = lines_;
-    w.reserve(512);
-    begin(w, s.end_ns, s.site, s.scope);
-    ids(w, s.trace, s.span, s.parent);
-    attributes(w, s.site, s.attributes, s.scope);
-    w.reserve(160);
-    if (s.kind != span_kind::internal) {
-      constexpr std::string_view names[] = {"internal", "server", "client", "producer", "consumer"};
-      w.put(R"(,"kind":")");
-      w.put(names[static_cast<std::size_t>(s.kind)]);
-      w.put('"');
-    }
-    if (s.failed) w.put(R"(,"status":"error")");
-    if (!s.events.empty()) events(w, s);
-    if (!s.links.empty()) links(w, s);
-    thread(w, s.thread);
-    w.reserve(100);
-    if (s.incomplete) w.put(R"(,"incomplete":true)");
-    w.put(R"(,"duration_ms":)");
-    put_milliseconds(w, s.end_ns - s.begin_ns);
-    w.put(",\"event\":\"complete\"}\n");
-    end();
-  }
+  void on_span(const span_view& s) override { write(s, "complete"); }
+  void on_open_span(const span_view& s) override { write(s, "open"); }
+  void on_lost_span(const span_view& s) override { write(s, "lost"); }
 
-  void on_open_span(const span_view& s) override {
-    buffer& w = lines_;
-    w.reserve(512);
-    begin(w, s.end_ns, s.site, s.scope);
-    ids(w, s.trace, s.span, s.parent);
-    attributes(w, s.site, s.attributes, s.scope);
-    thread(w, s.thread);
-    w.reserve(100);
-    w.put(R"(,"duration_ms":)");
-    put_milliseconds(w, s.end_ns - s.begin_ns);
-    w.put(",\"event\":\"open\"}\n");
-    end();
+  void on_other_process() override {
+    sites_.clear();
+    keys_.clear();
+    scopes_.clear();
+    thread_number_ = UINT32_MAX;
   }
 
   void on_log(const log_view& l) override {
@@ -84,8 +56,11 @@ class json_sink final : public sink {
     w.append(R"(,"message":)");
     append_json_string(w, message_);
     ids(w, l.trace, l.span, {});
-    attributes(w, l.site, l.attributes, l.scope);
+    // Lines of other languages have their whole text as an attribute; it has been said.
+    const bool is_text = l.site.name == "{message}" && !l.attributes.empty() && l.attributes[0].key == "message";
+    attributes(w, l.site, l.attributes.subspan(is_text ? 1 : 0), l.scope);
     thread(w, l.thread);
+    origin(w, l.origin);
     w.append("}\n");
     end();
   }
@@ -106,6 +81,7 @@ class json_sink final : public sink {
   std::shared_ptr<sink> for_child() override {
     return make_json_sink(std::make_unique<output>(out_->target()->for_child(), out_->policy(), out_->max_pending()));
   }
+  delivery delivered() const override { return out_->delivered(); }
   std::uint64_t dropped() const override { return out_->dropped(); }
   std::uint64_t errors() const override { return out_->errors(); }
 
@@ -120,6 +96,34 @@ class json_sink final : public sink {
     std::vector<attribute_view> not_as_field;  // inherited, but named like a field of ours: they go into `attributes`
     std::shared_ptr<const scope_info> keeps;   // what the views point into
   };
+
+  void write(const span_view& s, std::string_view event) {
+    buffer& w = lines_;
+    w.reserve(512);
+    begin(w, s.end_ns, s.site, s.scope);
+    ids(w, s.trace, s.span, s.parent);
+    attributes(w, s.site, s.attributes, s.scope);
+    w.reserve(160);
+    if (s.kind != span_kind::internal) {
+      constexpr std::string_view names[] = {"internal", "server", "client", "producer", "consumer"};
+      w.put(R"(,"kind":")");
+      w.put(names[static_cast<std::size_t>(s.kind)]);
+      w.put('"');
+    }
+    if (s.failed) w.put(R"(,"status":"error")");
+    if (!s.events.empty()) events(w, s);
+    if (!s.links.empty()) links(w, s);
+    thread(w, s.thread);
+    origin(w, s.origin);
+    w.reserve(100);
+    if (s.incomplete) w.put(R"(,"incomplete":true)");
+    w.put(R"(,"duration_ms":)");
+    put_milliseconds(w, s.end_ns - s.begin_ns);
+    w.put(",\"event\":\"");
+    w.put(event);
+    w.put("\"}\n");
+    end();
+  }
 
   void begin(buffer& w, std::int64_t ns, const site_info& s, const scope_info* scope) {
     last_ns_ = ns;
@@ -244,6 +248,14 @@ class json_sink final : public sink {
       thread_field_ = ",\"thread\":" + quoted(t.name.empty() ? std::to_string(t.os_id) : t.name);
     }
     w.append(thread_field_);
+  }
+
+  void origin(buffer& w, record_origin o) {
+    if (o == record_origin::live) return;
+    constexpr std::string_view names[] = {"live", "pending", "handed", "drained"};
+    w.append(R"(,"recovered":")");
+    w.append(names[static_cast<std::size_t>(o)]);
+    w.append("\"");
   }
 
   void loss(std::int64_t since_ns, std::string_view reason, std::uint64_t count, const thread_info* t) {

@@ -59,6 +59,7 @@ void output::submit(buffer& lines, std::uint64_t records) {
     lines.clear();
     return;
   }
+  ++state_->delivered.taken;
   state_->pending_bytes += bytes;
   state_->pending.push_back({std::exchange(lines, std::exchange(state_->spare, buffer{})), records});
   lines.clear();
@@ -68,6 +69,11 @@ void output::submit(buffer& lines, std::uint64_t records) {
 bool output::flush(clock::time_point deadline) {
   std::unique_lock lock(state_->mutex);
   return state_->changed.wait_until(lock, deadline, [&] { return state_->pending_bytes == 0; });
+}
+
+sink::delivery output::delivered() const noexcept {
+  const std::lock_guard lock(state_->mutex);
+  return state_->delivered;
 }
 
 std::uint64_t output::dropped() const noexcept {
@@ -105,6 +111,7 @@ void output::run(const std::shared_ptr<state>& s) {
       s->dropped += c.records;
       s->untold += c.records;
     }
+    ++s->delivered.out;
     s->pending_bytes -= c.lines.size();
     c.lines.clear();
     if (s->spare.capacity() < c.lines.capacity()) s->spare = std::move(c.lines);

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 #include <telltale/core/result.hpp>
-#include <telltale/core/runtime.hpp>
+#include <telltale/core/sink.hpp>
 #include <thread>
 
 #include "../format.hpp"
@@ -56,6 +56,7 @@ class output {
   void submit(buffer& lines, std::uint64_t records);
   bool flush(std::chrono::steady_clock::time_point deadline);
 
+  sink::delivery delivered() const noexcept;
   std::uint64_t dropped() const noexcept;
   std::uint64_t errors() const noexcept;
   // Drops that no line has told of yet.
@@ -80,6 +81,7 @@ class output {
     std::deque<chunk> pending;
     buffer spare;
     std::size_t pending_bytes = 0;  // with the chunk being written
+    sink::delivery delivered;       // in chunks
     std::uint64_t dropped = 0;
     std::uint64_t untold = 0;
     std::uint64_t errors = 0;

@@ -55,15 +55,8 @@ class text_sink final : public sink {
     end();
   }
 
-  void on_open_span(const span_view& s) override {
-    if (!o_.spans) return;
-    begin(s.end_ns, s.site.level, s.site.module);
-    name(s);
-    lines_ += " is still open after ";
-    duration(s.end_ns - s.begin_ns);
-    ids(s.trace, s.span);
-    end();
-  }
+  void on_open_span(const span_view& s) override { unfinished(s, " is still open after "); }
+  void on_lost_span(const span_view& s) override { unfinished(s, " was lost, when its process died, after "); }
 
   void on_log(const log_view& l) override {
     begin(l.time_ns, l.site.level, l.site.module);
@@ -100,10 +93,21 @@ class text_sink final : public sink {
     return make_text_sink(std::make_unique<output>(out_->target()->for_child(), out_->policy(), out_->max_pending()),
                           o_);
   }
+  delivery delivered() const override { return out_->delivered(); }
   std::uint64_t dropped() const override { return out_->dropped(); }
   std::uint64_t errors() const override { return out_->errors(); }
 
  private:
+  void unfinished(const span_view& s, std::string_view how) {
+    if (!o_.spans) return;
+    begin(s.end_ns, s.site.level, s.site.module);
+    name(s);
+    lines_ += how;
+    duration(s.end_ns - s.begin_ns);
+    ids(s.trace, s.span);
+    end();
+  }
+
   void begin(std::int64_t ns, level l, std::string_view module) {
     last_ns_ = ns;
     if (o_.colour) lines_ += grey;

@@ -127,8 +127,9 @@ int main(void) {
   CHECK(telltale_site_enabled(decode_site) == 1);
   CHECK(telltale_site_enabled(log_site) == 1);
 
-  const telltale_attribute inherited[] = {string("job_id", "j-17"), int64("attempt", 3)};
-  const telltale_span job = telltale_span_begin(job_site, inherited, 2, NULL);
+  /* Of a key that stands twice the later value wins, everywhere. */
+  const telltale_attribute inherited[] = {string("job_id", "j-0"), int64("attempt", 3), string("job_id", "j-17")};
+  const telltale_span job = telltale_span_begin(job_site, inherited, 3, NULL);
   CHECK(telltale_context_get().span == 0); /* begun, not yet current */
   const telltale_context outside = telltale_span_enter(job);
   CHECK(outside.span == 0);
@@ -148,8 +149,9 @@ int main(void) {
 
   const telltale_span block = telltale_span_begin(block_site, NULL, 0, NULL);
   const telltale_context in_decode = telltale_span_enter(block);
-  const telltale_attribute counts[] = {uint64("frames", 48), string("file", "a.mkv"), boolean("unnamed", 1)};
-  telltale_log(log_site, counts, 3);
+  const telltale_attribute counts[] = {uint64("frames", 0), string("file", "a.mkv"), boolean("unnamed", 1),
+                                       uint64("frames", 48)};
+  telltale_log(log_site, counts, 4);
   telltale_context_set(&in_decode);
   telltale_span_end(block);
   telltale_span_end(block); /* does nothing, */
@@ -164,8 +166,8 @@ int main(void) {
   telltale_span_set(decode, later, 2);
   telltale_span_link(decode, &job_context, TELLTALE_LINK_RETRY_OF);
   telltale_span_link(decode, NULL, TELLTALE_LINK_RETRY_OF);
-  const telltale_attribute attempt = int64("again", 2);
-  telltale_span_event(decode, retried_site, &attempt, 1);
+  const telltale_attribute attempts[] = {int64("again", 1), int64("again", 2)};
+  telltale_span_event(decode, retried_site, attempts, 2);
   telltale_span_kind(decode, TELLTALE_KIND_CONSUMER);
   telltale_span_kind(decode, 99);
   telltale_span_fail(decode, str("truncated"));

@@ -47,6 +47,10 @@ struct options {
   std::string sampler = "parentbased_always_on";
   double sample_ratio = 1.0;  // of traceidratio: from 0 to 1
 
+  // The flight recorder: a directory for a file that holds the rings and open spans, so that they outlive the process
+  // (flight.hpp). "DIR?keep=2&service=NAME"; empty: none.
+  std::string flight = {};
+
   std::chrono::milliseconds exit_timeout{2000};  // how long exit may wait for the sinks
   bool monotonic_clock = false;                  // never use the time-stamp counter
 
@@ -55,14 +59,14 @@ struct options {
   std::uint32_t max_series = 2000;
 
   // TELLTALE_LOG (else RUST_LOG), TELLTALE_TRACE, TELLTALE_SINKS, TELLTALE_BAGGAGE, TELLTALE_RING, TELLTALE_MEMORY,
-  // TELLTALE_OVERFLOW, TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK, TELLTALE_MAX_SERIES, OTEL_TRACES_SAMPLER and
-  // OTEL_TRACES_SAMPLER_ARG; TRACING_ENABLED and OTLP_ENDPOINT add a sink. Fails at the first value it cannot read, and
-  // names it.
+  // TELLTALE_OVERFLOW, TELLTALE_FLIGHT, TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK, TELLTALE_MAX_SERIES, OTEL_TRACES_SAMPLER
+  // and OTEL_TRACES_SAMPLER_ARG; TRACING_ENABLED and OTLP_ENDPOINT add a sink. Fails at the first value it cannot read,
+  // and names it.
   TELLTALE_EXPORT static result<options> from_environment();
 };
 
-// Starts recording with these options, or changes what a running one does: filters and sinks at once; the sizes only
-// when nothing has been recorded yet (an error otherwise). Without options: the environment's.
+// Starts recording with these options, or changes what a running one does: filters and sinks at once; sizes and the
+// flight recorder only when nothing has been recorded yet (an error otherwise). Without options: the environment's.
 TELLTALE_EXPORT result<void> start();
 TELLTALE_EXPORT result<void> start(const options& o);
 

@@ -74,6 +74,14 @@ struct link_view {
   link_kind kind;
 };
 
+// Where a record comes from: from this process's rings, or from the flight record of a process that died.
+enum class record_origin : std::uint8_t {
+  live,
+  pending,  // the dead process's sinks never had it
+  handed,   // they had it; whether it got out is not known
+  drained,  // they had it, and it got out
+};
+
 // Times are nanoseconds since 1970-01-01T00:00:00Z.
 struct span_view {
   const site_info& site;
@@ -90,6 +98,7 @@ struct span_view {
   std::span<const attribute_view> attributes;
   std::span<const event_view> events;
   std::span<const link_view> links;
+  record_origin origin = record_origin::live;
 };
 
 struct log_view {
@@ -101,6 +110,7 @@ struct log_view {
   std::string_view span_name;  // empty where there is no span, or it is another process's
   std::int64_t time_ns;
   std::span<const attribute_view> attributes;
+  record_origin origin = record_origin::live;
 };
 
 struct loss_view {
@@ -119,9 +129,16 @@ class sink {
   virtual void on_open_span(const span_view&) {}
   // It still is; every ten seconds after that.
   virtual void on_heartbeat(const span_view&) {}
+  // A span that was open when its process died; `end_ns` is the last sign of life. It is marked as failed, with
+  // error.type = "lost".
+  virtual void on_lost_span(const span_view& s) { on_span(s); }
   virtual void on_log(const log_view&) {}
   // Records were dropped here, between what came before on that thread and what comes next.
   virtual void on_loss(const loss_view&) {}
+
+  // What follows is another process's: numbers of sites, keys, scopes and threads begin anew. Forget what was kept by
+  // them.
+  virtual void on_other_process() {}
 
   // Called after every pass over the rings that found something: hand on what was gathered, without waiting.
   virtual void on_batch_end() {}
@@ -130,6 +147,13 @@ class sink {
     (void)deadline;
     return true;
   }
+  // How much it was handed up to its last on_batch_end(), and how much of that is out: two counts of whatever it counts
+  // in. The flight recorder keeps records until they are out.
+  struct delivery {
+    std::uint64_t taken = 0;
+    std::uint64_t out = 0;
+  };
+  virtual delivery delivered() const { return {}; }
   // The same sink for a forked child, with nothing pending; null: the child goes without.
   virtual std::shared_ptr<sink> for_child() { return nullptr; }
 

@@ -3,7 +3,7 @@
  * Stable: functions are only ever added. TELLTALE_ABI_VERSION grows with every addition; telltale_abi_version() says
  * what the library at hand has. Nothing here throws, allocates on the hot path or takes a lock there, except where
  * said. Strings are UTF-8 with a length, not terminated; invalid bytes are replaced in the output. Every function may
- * be called from any thread; a span belongs to one thread at a time.
+ * be called from any thread; a span belongs to one thread at a time. Of a key given twice the later value wins.
  *
  *   static telltale_site *site;
  *   if (!site) site = telltale_site_new(&(telltale_site_description){

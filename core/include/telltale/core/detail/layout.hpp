@@ -115,7 +115,8 @@ struct alignas(line_bytes) thread_block {
   std::uint32_t free_slots;  // number + 1 of the first slot that ended out of order, 0: none
 
   // Consumer (the drain).
-  alignas(line_bytes) std::atomic<std::uint64_t> tail;  // bytes ever consumed
+  alignas(line_bytes) std::atomic<std::uint64_t> tail;  // bytes ever consumed: what lies before may be overwritten
+  std::atomic<std::uint64_t> read;                      // bytes handed to the sinks, or being handed to them
 
   // Rare.
   alignas(line_bytes) std::atomic<std::uint32_t> returned_slots;  // freed by other threads: number + 1, a stack
@@ -127,6 +128,7 @@ struct alignas(line_bytes) thread_block {
   std::uint64_t thread_id;                                        // the operating system's, of the owner
   char thread_name[64];                                           // terminated
   std::uint32_t thread_untold;                                    // 1: no record has said yet who writes here now
+  std::uint32_t outside_file;  // 1: the disk was full, so that the ring lies in plain memory
 };
 
 }  // namespace telltale::detail
