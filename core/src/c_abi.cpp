@@ -91,7 +91,7 @@ std::size_t words_of(const telltale_attribute& a) noexcept {
 // At most the attributes that a record may carry; the rest is cut off and counted.
 std::size_t kept_count(std::size_t count) noexcept {
   if (count <= max_attributes) return count;
-  if (tls.block != nullptr) count_truncated(tls.block);
+  if (has_ring(tls.block)) count_truncated(tls.block);
   return max_attributes;
 }
 
@@ -99,7 +99,7 @@ std::size_t kept_count(std::size_t count) noexcept {
 std::uint64_t* put_tagged(std::uint64_t* p, const telltale_attribute& a, std::size_t room) noexcept {
   if (!is_valid(a)) return p;
   if (room < 2) {
-    if (tls.block != nullptr) count_truncated(tls.block);
+    if (has_ring(tls.block)) count_truncated(tls.block);
     return p;
   }
   put(p, late_key(key_of(view(a.key)), static_cast<attribute_type>(a.type)));

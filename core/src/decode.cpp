@@ -30,12 +30,17 @@ void decode_attributes(const memory_map& m, const std::vector<site_info::attribu
   const std::uint64_t* p = payload;
   const std::uint64_t* const end = payload + words;
   if (!static_elsewhere) {
+    std::size_t at = out.size();
+    out.resize(at + own.size());  // once, not asked for with every one
     for (const site_info::attribute& a : own) {
-      attribute_view v{a.key, a.type, false, 0, {}, a.key_number};
+      attribute_view& v = out[at];
+      v.key = a.key;
+      v.type = a.type;
+      v.key_number = a.key_number;
       const std::size_t taken = read_value(p, end, v);
-      if (taken == 0) return;
+      if (taken == 0) return out.resize(at);
       p += taken;
-      out.push_back(v);
+      ++at;
     }
   }
   while (end - p >= 2) {

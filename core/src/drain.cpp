@@ -111,11 +111,16 @@ void drain::read_block(thread_block& b, const sink_list& sinks, progress& done) 
     read_record(w, state_of(b.index), sinks);
     at += bytes;
     if (!keep && at - released >= release_every) {
+      const bool was_crowded = is_crowded(b);
       b.tail.store(at, std::memory_order_release);
       released = at;
+      if (was_crowded && !is_crowded(b)) engine::made_room();
     }
   }
-  if (!keep) b.tail.store(at, std::memory_order_release);
+  if (!keep) {
+    b.tail.store(at, std::memory_order_release);
+    engine::made_room();
+  }
   counts_.written.store(counts_.written.load(std::memory_order_relaxed) + written, std::memory_order_relaxed);
   done.bytes += at - from;
 }
@@ -143,6 +148,7 @@ void drain::release(const sink_list& sinks) {
       const std::uint64_t tail = b.tail.load(std::memory_order_relaxed);
       b.tail.store(std::max(tail, checkpoint_->read[i]), std::memory_order_release);
     }
+    engine::made_room();
     for (const ended_scopes list : checkpoint_->scopes) free_scopes(list);
     checkpoint_.reset();
     return true;

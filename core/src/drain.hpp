@@ -111,7 +111,12 @@ class drain {
   void purge_parts();
 
   const site_info& site(std::uint32_t id);
-  const scope_info* scope(std::uint32_t id) { return find_scope(id).get(); }
+  const scope_info* scope(std::uint32_t id) {
+    if (id == 0) return nullptr;
+    const std::uint32_t index = id & 0xffff;
+    if (index < scopes_.size() && scopes_[index] != nullptr && scopes_[index]->id == id) return scopes_[index].get();
+    return find_scope(id).get();
+  }
   std::shared_ptr<const scope_info> find_scope(std::uint32_t id);
   block_state& state_of(std::uint32_t block);
   std::int64_t ns(std::uint64_t ticks) const { return converter_->to_ns(ticks); }

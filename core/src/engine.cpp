@@ -19,6 +19,7 @@
 #include "drain.hpp"
 #include "flight/export.hpp"
 #include "flight/recorder.hpp"
+#include "futex.hpp"
 #include "metrics/collect.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/shards.hpp"
@@ -73,6 +74,11 @@ constinit std::atomic<bool> configured{false};
 constinit std::atomic<phase> now_in{phase::idle};
 constinit std::atomic<overflow_policy> policy{overflow_policy::drop};
 constinit drain_counts counts;
+// The drain sleeps on the first, threads that wait for room in their rings sleep on the second.
+constinit std::atomic<std::uint32_t> wake_ups{0};
+constinit std::atomic<std::uint32_t> room_made{0};
+constinit std::atomic<bool> drain_asleep{false};
+constinit std::atomic<std::uint32_t> waiting_for_room{0};
 thread_local bool is_drain_thread = false;
 
 void publish_sinks_locked(state& s) {
@@ -100,7 +106,8 @@ bool flush_sinks(const sink_list& sinks, steady::time_point deadline) {
   return complete;
 }
 
-// How long to sleep: hardly at all while rings fill quickly, ever longer while nothing comes.
+// How long to sleep at most: hardly at all while rings fill quickly, ever longer while nothing comes. A ring that is
+// half full ends the sleep.
 std::chrono::microseconds pause_after(const drain::progress& p, std::chrono::microseconds last) {
   using std::chrono::microseconds;
   if (p.fullest > 0.25) return microseconds(50);
@@ -117,7 +124,14 @@ void run(const std::shared_ptr<service>& me, clock_sample started) {
   if (const flight_options* flight = flight::settings()) export_dead_flights(*flight, *sinks_now());
   std::unique_lock lock(me->mutex);
   for (;;) {
-    me->changed.wait_for(lock, pause, [&] { return me->stop || me->flushes_asked != me->flushes_done; });
+    if (!me->stop && me->flushes_asked == me->flushes_done) {
+      const std::uint32_t seen = wake_ups.load(std::memory_order_acquire);
+      lock.unlock();
+      drain_asleep.store(true, std::memory_order_release);
+      futex_wait(wake_ups, seen, pause);
+      drain_asleep.store(false, std::memory_order_relaxed);
+      lock.lock();
+    }
     const std::uint64_t asked = me->flushes_asked;
     const bool flush = me->flushes_asked != me->flushes_done || me->stop;
     const bool stop = me->stop;
@@ -194,7 +208,7 @@ bool ask(service& s, steady::time_point deadline, bool stop) {
   const std::uint64_t ticket = ++s.flushes_asked;
   s.flush_deadline = std::max(s.flush_deadline, deadline);
   s.stop = s.stop || stop;
-  s.changed.notify_all();
+  futex_wake(wake_ups);
   const bool in_time =
       s.changed.wait_until(lock, deadline, [&] { return s.flushes_done >= ticket && (!stop || s.stopped); });
   return in_time && s.last_flush_complete;
@@ -224,6 +238,8 @@ void after_fork_in_child() {
   if (now_in.load(std::memory_order_relaxed) == phase::running) now_in.store(phase::idle, std::memory_order_relaxed);
   flight::after_fork_in_child();
   reset_after_fork();
+  drain_asleep.store(false, std::memory_order_relaxed);
+  waiting_for_room.store(0, std::memory_order_relaxed);
   counts.written.store(0, std::memory_order_relaxed);
   counts.left_out.store(0, std::memory_order_relaxed);
   counts.stale_scopes.store(0, std::memory_order_relaxed);
@@ -536,6 +552,26 @@ full_action engine::when_full() noexcept {
   if (now_in.load(std::memory_order_relaxed) == phase::shut_down) return full_action::drop_shut_down;
   if (policy.load(std::memory_order_relaxed) == overflow_policy::drop || is_drain_thread) return full_action::drop;
   return full_action::wait;
+}
+
+void engine::wake_drain() noexcept {
+  if (drain_asleep.load(std::memory_order_relaxed) && drain_asleep.exchange(false)) futex_wake(wake_ups);
+}
+
+void engine::wait_for_room(const thread_block& b) noexcept {
+  // Announced and read before the look at the ring: room that is made after it changes the word. (Between the drain's
+  // own store and its look at the count nothing is ordered; what is missed so costs one time-out.)
+  waiting_for_room.fetch_add(1, std::memory_order_seq_cst);
+  const std::uint32_t seen = room_made.load(std::memory_order_seq_cst);
+  if (is_crowded(b)) {
+    wake_drain();
+    futex_wait(room_made, seen, std::chrono::milliseconds(1));
+  }
+  waiting_for_room.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void engine::made_room() noexcept {
+  if (waiting_for_room.load(std::memory_order_relaxed) != 0) futex_wake(room_made);
 }
 
 namespace {

@@ -28,6 +28,13 @@ struct engine {
   static std::shared_ptr<const std::vector<std::string>> baggage_keys();
   // Whether threads wait rather than drop: then nothing may be lost.
   static bool waits() noexcept;
+
+  // Ends the drain's sleep. Costs a load where it is awake.
+  static void wake_drain() noexcept;
+  // Wakes the drain and sleeps until it has made room in some ring, or for a millisecond.
+  static void wait_for_room(const thread_block& b) noexcept;
+  // The drain says that a ring is no longer crowded.
+  static void made_room() noexcept;
 };
 
 }  // namespace telltale::detail

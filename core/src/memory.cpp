@@ -18,7 +18,10 @@
 
 namespace telltale::detail {
 
-constinit thread_local thread_state tls __attribute__((tls_model("initial-exec"))) = {};
+namespace {
+constinit thread_block no_block{};
+}
+constinit thread_local thread_state tls __attribute__((tls_model("initial-exec"))) = {{}, &no_block, 0};
 constinit std::mutex registry_mutex;
 
 namespace {
@@ -40,7 +43,7 @@ void detach(void* p) noexcept {
   auto* block = static_cast<thread_block*>(p);
   const std::lock_guard lock(registry_mutex);
   if (tls.block != block) return;  // the child of a fork
-  tls.block = nullptr;
+  tls.block = &no_block;
   block->owned.store(0, std::memory_order_release);
   free_blocks[free_block_count++] = block;
   exhausted.store(false, std::memory_order_relaxed);
@@ -84,7 +87,7 @@ thread_block* take_block(memory_map& m) noexcept {
   populate(ring, h.ring_bytes);
   b.ring = std::launder(reinterpret_cast<std::uint64_t*>(ring));
   b.mask = h.ring_bytes - 1;
-  b.limit = h.ring_bytes;
+  b.limit = clock_is_slow ? 0 : h.ring_bytes;
   b.index = n;
   b.slow_clock = clock_is_slow;
   h.blocks.store(n + 1, std::memory_order_release);
@@ -112,7 +115,7 @@ memory_map* memory_locked() noexcept {
 }
 
 thread_block* attach() noexcept {
-  if (tls.block != nullptr) return tls.block;
+  if (has_ring(tls.block)) return tls.block;
   if (exhausted.load(std::memory_order_relaxed)) return nullptr;
   engine::ensure_configured();  // a counter may come before any call site: sizes and clock must be chosen first
   {
@@ -126,7 +129,7 @@ thread_block* attach() noexcept {
     }
     b->owned.store(1, std::memory_order_relaxed);
     tls.block = b;
-    tls.id_state = random_seed();
+    tls.id_state = id_sequence(random_seed());
     if (exit_key_made) ::pthread_setspecific(exit_key, b);
   }
   char name[16] = "";
@@ -153,7 +156,7 @@ void reset_after_fork() noexcept {
   free_block_count = 0;
   exhausted.store(false, std::memory_order_relaxed);
   // The thread that forked attaches anew at its next record: new ids, a record that says who it is.
-  tls.block = nullptr;
+  tls.block = &no_block;
   if (exit_key_made) ::pthread_setspecific(exit_key, nullptr);
 }
 

@@ -18,6 +18,14 @@ namespace telltale::detail {
 
 namespace {
 
+// Room for a record of `bytes` in this thread's ring; null when it had to be dropped, which is then counted.
+std::uint64_t* reserve(std::size_t bytes) noexcept {
+  const thread_block* b = tls.block;
+  const std::uint64_t head = b->head.load(std::memory_order_relaxed);
+  if (head + bytes <= b->limit) return b->ring + (head & b->mask) / 8;
+  return reserve_slow(bytes);
+}
+
 std::size_t slot_payload(const open_slot& s) noexcept {
   return (get(&s.words[1]) >> 32) & 0xffff;
 }
@@ -32,20 +40,23 @@ void count_part(open_slot* slot) noexcept {
   if ((word >> 24 & 0xff) != 0xff) put(&slot->words[0], word + (1u << 24));
 }
 
+// This thread's block; attaches it first where it has none. Null when there is no memory for it; the record that
+// needed it is then counted as dropped.
+thread_block* block_or_count() noexcept {
+  thread_block* b = attach();
+  if (b == nullptr) count_no_memory();
+  return b;
+}
+
 // The header of a record that belongs to an open span, in this thread's ring; null when dropped. The payload follows.
 std::uint64_t* begin_part(open_slot* slot, record_kind kind, std::uint32_t site, std::size_t payload_words) noexcept {
   count_part(slot);
-  thread_block* b = attach();
-  if (b == nullptr) {
-    count_no_memory();
-    return nullptr;
-  }
   const std::size_t bytes = record_bytes(payload_words);
   if (bytes > max_record_words * 8) {
-    count_drop(b, drop_reason::too_large);
+    if (thread_block* b = block_or_count()) count_drop(b, drop_reason::too_large);
     return nullptr;
   }
-  std::uint64_t* p = reserve(b, bytes);
+  std::uint64_t* p = reserve(bytes);
   if (p == nullptr) return nullptr;
   p[0] = first_word(bytes, kind, site);
   p[1] = second_word(0, payload_words);
@@ -88,7 +99,7 @@ std::size_t cut_to(std::string_view s, std::size_t bytes) noexcept {
 }
 
 std::size_t cut_length(std::string_view s) noexcept {
-  if (tls.block != nullptr) count_truncated(tls.block);
+  if (has_ring(tls.block)) count_truncated(tls.block);
   return cut_to(s, max_string_bytes);
 }
 
@@ -119,7 +130,9 @@ std::uint64_t* place(thread_block* b, std::size_t bytes) noexcept {
     head += padding;
     b->head.store(head, std::memory_order_release);
   }
-  b->limit = std::min(tail + capacity, (head & ~b->mask) + capacity);
+  // To the end of what is free or of the lap, but no further than half a ring: the drain is woken in time.
+  b->limit = b->slow_clock != 0 ? 0 : std::min({tail + capacity, (head & ~b->mask) + capacity, head + capacity / 2});
+  if (is_crowded(*b)) engine::wake_drain();
   return b->ring + (head & b->mask) / 8;
 }
 
@@ -169,17 +182,17 @@ bool tell_losses(thread_block* b, std::size_t room_needed_after) noexcept {
 
 }  // namespace
 
-[[gnu::cold, gnu::noinline]] std::uint64_t* reserve_slow(thread_block* b, std::size_t bytes) noexcept {
+[[gnu::cold, gnu::noinline]] std::uint64_t* reserve_slow(std::size_t bytes) noexcept {
+  thread_block* b = block_or_count();
+  if (b == nullptr) return nullptr;
   for (;;) {
     if (tell_losses(b, bytes) && tell_thread(b)) {
       if (std::uint64_t* p = place(b, bytes)) return p;
     }
     switch (engine::when_full()) {
-      case full_action::wait: {
-        const timespec pause{0, 20'000};
-        ::nanosleep(&pause, nullptr);
+      case full_action::wait:
+        engine::wait_for_room(*b);
         break;
-      }
       case full_action::drop:
         count_drop(b, drop_reason::ring_full);
         return nullptr;
@@ -192,15 +205,12 @@ bool tell_losses(thread_block* b, std::size_t room_needed_after) noexcept {
 
 // --- spans --------------------------------------------------------------------------------------------------------
 
-thread_block* block_or_count() noexcept {
-  thread_block* b = attach();
-  if (b == nullptr) count_no_memory();
-  return b;
-}
-
-// First what ended out of order or on other threads; else a new chunk, whose first slot is never used: so a slot lies
-// directly below the top only if it is of the same chunk.
-open_slot* take_slot_slow(thread_block* b) noexcept {
+// First what the stack still has, then what ended out of order or on other threads; else a new chunk, whose first slot
+// is never used: so a slot lies directly below the top only if it is of the same chunk.
+open_slot* take_slot_slow() noexcept {
+  thread_block* b = block_or_count();
+  if (b == nullptr) return nullptr;
+  if (b->top != b->top_end) return b->top++;  // a block that another thread has left
   memory_map& m = *memory();
   if (b->free_slots == 0) b->free_slots = b->returned_slots.exchange(0, std::memory_order_acquire);
   if (b->free_slots != 0) {
@@ -284,7 +294,7 @@ void free_slot(open_slot* slot, thread_block* mine) noexcept {
   if (slot->block == abandoned_block) return;
   memory_map& m = *memory();
   const auto number = static_cast<std::uint32_t>(slot - m.slots) + 1;
-  if (mine != nullptr && slot->block == mine->index) {
+  if (has_ring(mine) && slot->block == mine->index) {
     slot->next_free = mine->free_slots;
     mine->free_slots = number;
     return;
@@ -295,31 +305,28 @@ void free_slot(open_slot* slot, thread_block* mine) noexcept {
   while (!stack.compare_exchange_weak(next, number, std::memory_order_release, std::memory_order_relaxed));
 }
 
+// The record of a span that ends, where there is room for it.
+void write_span(const open_slot* slot, std::uint64_t end) noexcept {
+  const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
+  if (std::uint64_t* p = reserve(bytes)) {
+    copy_record(p, slot, bytes, end);
+    publish(tls.block, bytes);
+  }
+}
+
 }  // namespace
 
-void close_at_limit(open_slot* slot, thread_block* b, std::uint64_t end) noexcept {
-  const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
-  if (std::uint64_t* p = reserve(b, bytes)) {
-    copy_record(p, slot, bytes, end);
-    publish(b, bytes);
-  }
+void close_at_limit(open_slot* slot, std::uint64_t end) noexcept {
+  thread_block* b = tls.block;
+  write_span(slot, b->slow_clock != 0 ? ticks() : end);
   put(&slot->words[2], 0);
   b->top = slot;
 }
 
 void close_slow(open_slot* slot) noexcept {
   const std::uint64_t end = ticks();
-  thread_block* b = tls.block;
-  if (b != nullptr && b->top == slot + 1) return close_at_limit(slot, b, end);  // only the clock is rare
-  b = nullptr;
-  if (slot->block != abandoned_block && (b = block_or_count()) != nullptr) {
-    const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
-    if (std::uint64_t* p = reserve(b, bytes)) {
-      copy_record(p, slot, bytes, end);
-      publish(b, bytes);
-    }
-  }
-  free_slot(slot, b);
+  if (slot->block != abandoned_block) write_span(slot, end);
+  free_slot(slot, tls.block);
 }
 
 void static_attributes_follow(open_slot* slot) noexcept {

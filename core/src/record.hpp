@@ -7,6 +7,11 @@
 
 namespace telltale::detail {
 
+// More than half of the ring is unread: time for the drain to read, and for who waits for room to go on waiting.
+inline bool is_crowded(const thread_block& b) noexcept {
+  return b.head.load(std::memory_order_relaxed) - b.tail.load(std::memory_order_acquire) > (b.mask + 1) / 2;
+}
+
 // Counts one dropped record on a thread's block and makes its next write tell of it.
 void count_drop(thread_block* b, drop_reason why) noexcept;
 // Counts one dropped record of a thread that has no block.

@@ -129,7 +129,7 @@ std::uint64_t* put_cut_string(std::uint64_t* p, std::string_view s, std::size_t 
   std::uint64_t* const length = p;
   p = put_string(p, s.substr(0, keep));
   put(length, keep | std::uint64_t{s.size() < 0xffffffffu ? s.size() : 0xffffffffu} << 32);
-  if (keep < s.size() && tls.block != nullptr) count_truncated(tls.block);
+  if (keep < s.size() && has_ring(tls.block)) count_truncated(tls.block);
   return p;
 }
 

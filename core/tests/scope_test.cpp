@@ -33,6 +33,25 @@ TEST(Scopes, GiveTheirAttributesToEverythingBelow) {
   EXPECT_TRUE(lines[1].attributes.empty());
 }
 
+// They are not in its record, and what is set later is not taken for them.
+TEST(Scopes, KeepTheirOwnAttributesBesideThoseThatAreSetLater) {
+  recorded r;
+  {
+    TELLTALE_SCOPE_AS(job, "prove", "job_id"_a = "c1", "try"_a = 2);
+    job.set("rows"_a = 7, "state"_a = "half done");
+    job.fail("prove_failed");
+    TELLTALE_INFO("loaded");
+  }
+  const auto spans = r.spans();
+  const auto& job = named(spans, "prove");
+  EXPECT_EQ(text_of(job.find("job_id")), "c1");
+  EXPECT_EQ(text_of(job.find("try")), "2");
+  EXPECT_EQ(text_of(job.find("rows")), "7");
+  EXPECT_EQ(text_of(job.find("state")), "half done");
+  EXPECT_EQ(text_of(job.find("error.type")), "prove_failed");
+  EXPECT_EQ(job.attributes.size(), 5u);
+}
+
 TEST(Scopes, NestAndTheNearerOneWins) {
   recorded r;
   {

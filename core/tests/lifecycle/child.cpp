@@ -311,7 +311,7 @@ int forks_amid_threads() {
     }
   });
   int failed = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const pid_t pid = ::fork();
     if (pid == 0) {
       TELLTALE_SCOPE("work", "number"_a = i);

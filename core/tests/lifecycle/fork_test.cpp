@@ -73,7 +73,7 @@ TEST_F(Fork, WhileOtherThreadsRecordAndHoldLocksNoChildHangs) {
   EXPECT_FALSE(e.hung);
   EXPECT_EQ(e.code, 0) << e;
   const auto lines = read_lines(file);
-  EXPECT_EQ(count_message(lines, "of a child"), 60);
+  EXPECT_EQ(count_message(lines, "of a child"), 20);
   EXPECT_EQ(count_span(lines, "work"), 0) << "exit() does not end spans";
   for (const json& l : lines) {
     if (l.value("message", "") == "of a child") {

@@ -76,7 +76,7 @@ TELLTALE_EXPORT extern constinit metric_shard no_shard;
 // Everything a call site needs to know about its thread. One per thread and process, since the library is shared.
 struct thread_state {
   context current;
-  thread_block* block = nullptr;    // this thread's ring and slots; null until its first record
+  thread_block* block = nullptr;    // this thread's ring and slots; until its first record an empty one, never null
   std::uint64_t id_state = 0;       // see next_id()
   metric_shard* shard = &no_shard;  // where this thread's metrics count; see cells.hpp
 };

@@ -48,9 +48,12 @@ class site {
   // One relaxed load and one compare. A site that was never hit answers true, so that the caller goes the slow way.
   bool maybe_on() const noexcept { return state_.load(std::memory_order_relaxed) != off; }
 
+  // Registered and on. What it says is as old as maybe_on()'s answer.
+  bool is_on() const noexcept { return state_.load(std::memory_order_acquire) == enabled; }
+
   // What maybe_on() left open: settles a site that was never hit. `attributes` must live for ever.
   bool on(const attribute_description* attributes, std::uint32_t count) noexcept {
-    if (state_.load(std::memory_order_acquire) == enabled) [[likely]]
+    if (is_on()) [[likely]]
       return true;
     return detail::register_site(*this, attributes, count);
   }

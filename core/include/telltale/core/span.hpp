@@ -83,7 +83,7 @@ class span {
     site& s = site_of_call();
     if (s.maybe_on()) [[unlikely]] {
       using table = decltype(attributes(detail::collect_table{}));
-      if (s.on(table::entries, table::count)) attributes([&](const auto&... a) { begin(s, a...); });
+      if (s.is_on() || s.on(table::entries, table::count)) attributes([&](const auto&... a) { begin(s, a...); });
     }
   }
   [[gnu::always_inline]] ~span() {
@@ -246,6 +246,7 @@ class scope : public span {
     if (on) {
       const detail::opening o = detail::open(s, 0);
       if (o.slot != nullptr) {
+        detail::static_attributes_follow(o.slot);  // the scope has them: what is set later comes first
         detail::opened(o);
         slot_ = o.slot;
       }

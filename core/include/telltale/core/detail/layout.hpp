@@ -106,12 +106,12 @@ struct alignas(line_bytes) thread_block {
   // Producer (the owning thread; the drain reads `head`).
   std::atomic<std::uint64_t> head;  // bytes ever written, padding included
   std::uint64_t limit;              // head may grow to here without a look at `tail`; 0: go the slow way
-  std::uint64_t mask;               // ring bytes - 1
+  std::uint64_t mask;               // ring bytes - 1; 0: the block of threads that have none
   std::uint64_t* ring;
   open_slot* top;            // slots are a stack: the next one to take …
   open_slot* top_end;        // … up to here
   std::uint32_t index;       // of this block
-  std::uint32_t slow_clock;  // 1: the time-stamp counter is not used
+  std::uint32_t slow_clock;  // 1: the time-stamp counter is not used, and limit stays 0
   std::uint32_t free_slots;  // number + 1 of the first slot that ended out of order, 0: none
 
   // Consumer (the drain).
@@ -130,5 +130,11 @@ struct alignas(line_bytes) thread_block {
   std::uint32_t thread_untold;                                    // 1: no record has said yet who writes here now
   std::uint32_t outside_file;  // 1: the disk was full, so that the ring lies in plain memory
 };
+
+// Whether it is a block of memory() at all: a thread that has written nothing yet, or that there was no room for, has
+// one without a ring and without slots, where every write goes the slow way.
+inline bool has_ring(const thread_block* b) noexcept {
+  return b->mask != 0;
+}
 
 }  // namespace telltale::detail

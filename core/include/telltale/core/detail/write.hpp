@@ -28,6 +28,14 @@ inline void put_pair(std::uint64_t* words, const trace_id& pair) noexcept {
   std::memcpy(words, &pair, sizeof pair);
 #endif
 }
+// Words of a slot, to where nobody looks yet.
+inline void copy_words(std::uint64_t* to, const std::uint64_t* from, std::size_t count) noexcept {
+#if defined(__SANITIZE_THREAD__)
+  for (std::size_t i = 0; i < count; ++i) to[i] = get(&from[i]);
+#else
+  std::memcpy(to, from, count * sizeof(std::uint64_t));
+#endif
+}
 
 // --- payload ------------------------------------------------------------------------------------------------------
 
@@ -83,8 +91,9 @@ inline std::uint64_t* put_attribute(std::uint64_t* p, const attribute<K, T>& a) 
 // --- ring ---------------------------------------------------------------------------------------------------------
 
 // Room for a record of `bytes` (a multiple of line_bytes) in this thread's ring; null when it had to be dropped, which
-// is then counted. Publish what was written with publish().
-TELLTALE_EXPORT std::uint64_t* reserve_slow(thread_block* b, std::size_t bytes) noexcept;
+// is then counted. Attaches the thread where it has no block: tls.block may be another one afterwards. Publish what was
+// written with publish().
+TELLTALE_EXPORT std::uint64_t* reserve_slow(std::size_t bytes) noexcept;
 
 // The lines that the next records will fill were last read by the drain, on another core. Asking for them now hides
 // their way here behind the next clock reads. (Behind the ring's end this asks for a line in vain, once a lap.)
@@ -94,13 +103,6 @@ inline void prefetch_ahead(const std::uint64_t* record) noexcept {
 #else
   __builtin_prefetch(record + 128, 1);
 #endif
-}
-
-inline std::uint64_t* reserve(thread_block* b, std::size_t bytes) noexcept {
-  const std::uint64_t head = b->head.load(std::memory_order_relaxed);
-  if (head + bytes <= b->limit) [[likely]]
-    return b->ring + (head & b->mask) / 8;
-  return reserve_slow(b, bytes);
 }
 
 inline void publish(thread_block* b, std::size_t bytes) noexcept {
@@ -137,14 +139,15 @@ constexpr position_words position_at(std::uint64_t span, std::uint32_t site, std
 
 // --- identifiers --------------------------------------------------------------------------------------------------
 
-// 64 bits that no other call in this process returns: a Weyl sequence (steps of 2^64 / golden ratio) from a start that
-// the operating system draws for each thread. Two threads meet as rarely as two random numbers do.
+// 64 bits that no other call in this process returns, never zero: a Weyl sequence (steps of 2^64 / golden ratio) from a
+// start that the operating system draws for each thread. Two threads meet as rarely as two random numbers do.
+inline constexpr std::uint64_t id_step = 0x9e3779b97f4a7c15u;
 inline std::uint64_t next_id(thread_state& t) noexcept {
-  constexpr std::uint64_t step = 0x9e3779b97f4a7c15u;
-  t.id_state += step;
-  if (t.id_state == 0) [[unlikely]]
-    t.id_state += step;  // zero means "none"
-  return t.id_state;
+  return t.id_state += id_step;
+}
+// The start of a sequence, from random bits: one that comes to zero, which means "none", after 2^63 steps or more.
+constexpr std::uint64_t id_sequence(std::uint64_t random) noexcept {
+  return std::uint64_t{0} - (random | std::uint64_t{1} << 63) * id_step;
 }
 
 // --- header -------------------------------------------------------------------------------------------------------
@@ -161,23 +164,29 @@ constexpr std::size_t record_bytes(std::size_t payload_words) noexcept {
 
 // --- spans --------------------------------------------------------------------------------------------------------
 
-// This thread's block; attaches it first where it has none. Null when there is no memory for it; the record that
-// needed it is then counted as dropped.
-TELLTALE_EXPORT thread_block* block_or_count() noexcept;
-// A slot where the block's stack of them has none left; null when there are none at all, which is counted.
-TELLTALE_EXPORT open_slot* take_slot_slow(thread_block* b) noexcept;
-// close() where something about it is rare: it ends out of order or on another thread, a fork lies between, no block,
-// no time-stamp counter.
+// A slot where the block's stack of them has none left; null when there is none or no memory, which is counted.
+// Attaches the thread where it has no block.
+TELLTALE_EXPORT open_slot* take_slot_slow() noexcept;
+// close() where something about it is rare: it ends out of order or on another thread, a fork lies between, no block.
 TELLTALE_EXPORT void close_slow(open_slot* slot) noexcept;
-// close() of this thread's last span, stamped, where the ring has no room at once.
-TELLTALE_EXPORT void close_at_limit(open_slot* slot, thread_block* b, std::uint64_t end) noexcept;
+// close() of this thread's last span where the ring has no room at once, or where the time-stamp counter, which `end`
+// was read from, isn't used.
+TELLTALE_EXPORT void close_at_limit(open_slot* slot, std::uint64_t end) noexcept;
 
-inline std::uint64_t ticks_of(const thread_block* b) noexcept {
+inline std::uint64_t ticks_of([[maybe_unused]] const thread_block* b) noexcept {
 #if defined(__x86_64__)
   if (b->slow_clock == 0) [[likely]]
     return __rdtsc();
 #endif
   return slow_ticks();
+}
+// The same for who notices later that the counter isn't used.
+inline std::uint64_t hasty_ticks() noexcept {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return 0;
+#endif
 }
 
 // A span on its way: its slot, and its begin, which is written last.
@@ -198,14 +207,12 @@ TELLTALE_EXPORT opening open_root(std::uint32_t site, std::size_t payload_words,
 [[gnu::always_inline]] inline opening open(const site& s, std::size_t payload_words) noexcept {
   thread_state& t = tls;
   thread_block* b = t.block;
-  if (b == nullptr) [[unlikely]] {
-    if ((b = block_or_count()) == nullptr) return {};
-  }
   open_slot* slot = b->top;
   if (slot != b->top_end) [[likely]] {
     b->top = slot + 1;
-  } else if ((slot = take_slot_slow(b)) == nullptr) {
-    return {};
+  } else {
+    if ((slot = take_slot_slow()) == nullptr) return {};
+    b = t.block;
   }
   std::uint64_t* w = slot->words;
   context& now = t.current;
@@ -235,43 +242,40 @@ inline bool began_trace(const open_slot* slot) noexcept {
   return (get(&slot->words[0]) >> 16 & state_began_trace) != 0;
 }
 
-// Writes an open span's record to `p`. Mostly word by word: a wider load of what narrower stores have just written
-// would wait for them to leave the store buffer.
+// Writes an open span's record to `p`. Whole lines by wide moves: what takes time here is the number of stores. Only
+// the begin, which may have been stored just now, goes alone, so that nothing waits for it to leave the store buffer.
 inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t bytes, std::uint64_t end) noexcept {
   const std::uint64_t* w = slot->words;
-  p[0] = get(&w[0]);
-  p[1] = get(&w[1]);
+  copy_words(p, w, 2);
   p[2] = get(&w[2]);
   p[3] = end;
-  std::memcpy(p + 4, w + 4, 2 * sizeof(std::uint64_t));
-  p[6] = get(&w[6]);
-  p[7] = get(&w[7]);
+  copy_words(p + 4, w + 4, 4);
   for (std::size_t left = bytes - line_bytes; left != 0; left -= line_bytes) {
     w += line_words;
     p += line_words;
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < line_words; ++i) p[i] = get(&w[i]);
+    copy_words(p, w, line_words);
   }
 }
 
 // Stamps the end, writes the record and frees the slot. Any thread may call it. Doesn't touch the current context.
-// What is rare is called last, so that the common way has no registers to save.
+// What is rare is called last, so that the common way has no registers to save; and in the common way one comparison
+// each says that the slot is this thread's, that there is room and that the counter is used.
 [[gnu::noinline]] inline void close(open_slot* slot) noexcept {
   thread_block* b = tls.block;
   // The last one that this thread opened, as nearly always: everything about it is this thread's own.
-  if (b == nullptr || b->top != slot + 1 || b->slow_clock != 0) [[unlikely]]
+  if (b->top != slot + 1) [[unlikely]]
     return close_slow(slot);
-  const std::uint64_t end = ticks_of(b);
+  const std::uint64_t end = hasty_ticks();
   const std::uint64_t head = b->head.load(std::memory_order_relaxed);
   const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
   if (head + bytes > b->limit) [[unlikely]]
-    return close_at_limit(slot, b, end);
+    return close_at_limit(slot, end);
   std::uint64_t* p = b->ring + (head & b->mask) / 8;
   prefetch_ahead(p);
   copy_record(p, slot, bytes, end);
+  b->top = slot;
   b->head.store(head + bytes, std::memory_order_release);
   put(&slot->words[2], 0);
-  b->top = slot;
 }
 
 // --- lines --------------------------------------------------------------------------------------------------------
@@ -279,14 +283,14 @@ inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t byt
 // Header of a log line of `payload_words`, stamped; null when it had to be dropped. publish() it after the payload.
 [[gnu::always_inline]] inline std::uint64_t* begin_log(const site& s, std::size_t payload_words) noexcept {
   const thread_state& t = tls;
-  thread_block* b = t.block;
-  if (b == nullptr) [[unlikely]] {
-    if ((b = block_or_count()) == nullptr) return nullptr;
-  }
+  const thread_block* b = t.block;
   const std::size_t bytes = record_bytes(payload_words);
-  std::uint64_t* p = reserve(b, bytes);
-  if (p == nullptr) [[unlikely]]
-    return nullptr;
+  const std::uint64_t head = b->head.load(std::memory_order_relaxed);
+  std::uint64_t* p = b->ring + (head & b->mask) / 8;
+  if (head + bytes > b->limit) [[unlikely]] {
+    if ((p = reserve_slow(bytes)) == nullptr) return nullptr;
+    b = t.block;
+  }
   p[0] = first_word(bytes, record_kind::log, s.id());
   p[1] = second_word(t.current.scope.value, payload_words);
   p[2] = ticks_of(b);
