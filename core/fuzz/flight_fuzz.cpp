@@ -30,6 +30,8 @@ void engine::ensure_configured() noexcept {}
 bool engine::waits() noexcept {
   return false;
 }
+void engine::wake_drain() noexcept {}
+void engine::made_room() noexcept {}
 bool copy_open_span(const open_slot&, std::uint64_t (&)[slot_words]) noexcept {
   return false;
 }
