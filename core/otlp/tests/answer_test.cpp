@@ -34,7 +34,7 @@ TEST(OtlpAnswer, StatusesAreThoseOfTheSpecification) {
 
 TEST(OtlpAnswer, AnExhaustedResourceIsTriedAgainWhereTheAnswerSaysWhen) {
   // google.rpc.Status{code: 8, details: [Any{type.googleapis.com/google.rpc.RetryInfo, RetryInfo{2.5 s}}]}
-  const std::string details = "CAgaOQoodHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlJldHJ5SW5mbxINCgsIAhCAyrXuAQ==";
+  const std::string details = "CAgaNgoodHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlJldHJ5SW5mbxIKCggIAhCAyrXuAQ==";
   EXPECT_FALSE(read_retry_info("CAg="));
   EXPECT_FALSE(read_retry_info("not base64!"));
   const auto info = read_retry_info(details);

@@ -45,7 +45,7 @@ progress write_all(int fd, std::string_view bytes) noexcept {
 
 // Whether a write stopped inside a line (the disk is full): the next one then begins with a line feed of its own.
 bool ends_in_line(std::string_view lines, progress done) noexcept {
-  return done.bytes != 0 && lines[done.bytes - 1] != '\n';
+  return done.bytes != 0 && done.bytes != lines.size() && lines[done.bytes - 1] != '\n';
 }
 
 int open_for_append(const std::string& path, int more = 0) noexcept {

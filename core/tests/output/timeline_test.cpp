@@ -221,6 +221,31 @@ TEST_F(Timeline, PerfettoHasATrackPerThreadAndAnArrowPerLink) {
             (std::multiset<std::string>{"half way", "retried"}));
 }
 
+// Spans of one thread that overlap without nesting: no slice may end another's.
+TEST_F(Timeline, SpansThatInterleaveKeepTheirTimes) {
+  start("perfetto");
+  telltale::context base = telltale::current_context();
+  {
+    auto a = std::make_unique<telltale::span>(TELLTALE_SITE_(telltale::site_kind::span, telltale::level::info, "a"),
+                                              TELLTALE_ATTRIBUTES_());
+    ::usleep(2000);
+    auto b = std::make_unique<telltale::span>(TELLTALE_SITE_(telltale::site_kind::span, telltale::level::info, "b"),
+                                              TELLTALE_ATTRIBUTES_());
+    ::usleep(2000);
+    a.reset();
+    ::usleep(2000);
+    b.reset();
+  }
+  telltale::exchange_context(base);
+  const timeline t = read_perfetto(finish());
+  const auto spans = kept->take();
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(named(t, name).begin, static_cast<std::uint64_t>(telltale::testing::named(spans, name).begin_ns));
+    EXPECT_EQ(named(t, name).end, static_cast<std::uint64_t>(telltale::testing::named(spans, name).end_ns));
+  }
+  EXPECT_NE(named(t, "a").track, named(t, "b").track);
+}
+
 TEST_F(Timeline, ChromesArrayIsJsonWithItsClosingBracket) {
   start("chrome");
   record_something();
