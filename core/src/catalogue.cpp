@@ -174,7 +174,7 @@ site* make_site(const site_description& d, const attribute_description* attribut
   // Never freed, like the static sites of C++.
   const auto keep = [](std::string_view s) {
     auto* copy = new char[s.size() + 1];
-    std::memcpy(copy, s.data(), s.size());
+    std::copy(s.begin(), s.end(), copy);  // an empty one may have no address
     return std::string_view{copy, s.size()};
   };
   auto* s = new site(*new site_description{keep(d.name), keep(d.module), keep(d.file), d.line, d.level, d.kind});

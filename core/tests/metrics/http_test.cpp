@@ -180,16 +180,23 @@ TEST(Endpoint, IsGoneWhenItsObjectIs) {
 
 TEST(Endpoint, IsNotHeldOpenByAChild) {
   int done[2];
+  int ready[2];
   ASSERT_EQ(::pipe2(done, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
   auto first = std::make_unique<telltale::metrics_server>(server());
   const std::string address = first->address();
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(done[1]);
     char c = 0;
+    (void)!::write(ready[1], &c, 1);
     (void)!::read(done[0], &c, 1);  // until the parent closes its end
     ::_exit(0);
   }
+  char c = 0;
+  ASSERT_EQ(::read(ready[0], &c, 1), 1);  // fork() has come back in the child too
+  ::close(ready[0]);
+  ::close(ready[1]);
   EXPECT_EQ(body_of(get(first->port(), "/healthz")), "ok\n") << "the parent goes on";
   first.reset();
   {
