@@ -78,7 +78,8 @@ std::vector<baggage_member> baggage_of(scope_id scope) {
     const scope_node& n = m->scopes[id & 0xffff];
     if (n.id.load(std::memory_order_acquire) != id) break;  // the context outlived its scope
     attributes.clear();
-    decode_attributes(*m, read_site(*m, n.site).attributes, false, n.payload, n.words, attributes);
+    const site_info site = read_site(*m, n.site);  // the views point into it
+    decode_attributes(*m, site.attributes, false, n.payload, n.words, attributes);
     for (const attribute_view& a : attributes) {
       if (std::find(keys->begin(), keys->end(), a.key) == keys->end()) continue;
       if (std::any_of(out.begin(), out.end(), [&](const auto& b) { return b.key == a.key; })) continue;
