@@ -65,7 +65,8 @@ function(telltale_bench name part)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/bench)
 endfunction()
 
-# telltale_fuzzer(NAME PART SOURCE... [LIBS library...]): one libFuzzer program, built into bin/fuzz.
+# telltale_fuzzer(NAME PART SOURCE... [LIBS library...]): one libFuzzer program, built into bin/fuzz. The target
+# PART_fuzzers is all of a part's.
 function(telltale_fuzzer name part)
   if(NOT TELLTALE_FUZZ)
     return()
@@ -76,4 +77,8 @@ function(telltale_fuzzer name part)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   telltale_link(${name} ${part} PRIVATE ${arg_LIBS} Threads::Threads)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/fuzz)
+  if(NOT TARGET ${part}_fuzzers)
+    add_custom_target(${part}_fuzzers)
+  endif()
+  add_dependencies(${part}_fuzzers ${name})
 endfunction()

@@ -16,15 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path shared_data() {
-  if (const char* set = std::getenv("TELLTALE_SHARED_DATA")) return set;
-  return fs::path(PROVER_SOURCE_DIR).parent_path().parent_path() / "shared" / "data";
-}
-
 template <class Curve>
-proof_points<Curve> prove_by(code_path path, const std::string& name, thread_pool& pool, std::size_t table_bytes = 0) {
-  const auto key_file = format::byte_source::open((shared_data() / (name + ".zkey")).string(), "key");
-  const auto witness_file = format::byte_source::open((shared_data() / (name + ".wtns")).string(), "witness");
+proof_points<Curve> prove_by(code_path path, const fs::path& stem, thread_pool& pool, std::size_t table_bytes = 0) {
+  const auto key_file = format::byte_source::open(stem.string() + ".zkey", "key");
+  const auto witness_file = format::byte_source::open(stem.string() + ".wtns", "witness");
   auto z = format::read_zkey<Curve>(*key_file, key_checks::none, path, pool);
   const auto w = format::read_wtns(*witness_file);
   auto content = prepare(std::move(*z), path, pool);
@@ -37,31 +32,30 @@ proof_points<Curve> prove_by(code_path path, const std::string& name, thread_poo
 }
 
 template <class Curve>
-void expect_equal_proofs(const std::string& name) {
-  if (!fs::exists(shared_data() / (name + ".zkey"))) GTEST_SKIP() << "SKIPPED: no real keys in " << shared_data();
+void expect_equal_proofs(const fs::path& stem) {
   thread_pool pool(2);
-  const auto portable = prove_by<Curve>(code_path::portable, name, pool);
+  const auto portable = prove_by<Curve>(code_path::portable, stem, pool);
   if (has_adx()) {
-    EXPECT_EQ(prove_by<Curve>(code_path::adx, name, pool), portable);
+    EXPECT_EQ(prove_by<Curve>(code_path::adx, stem, pool), portable);
   }
   if (vector::available()) {
-    EXPECT_EQ(prove_by<Curve>(code_path::ifma, name, pool), portable);
-    EXPECT_EQ(prove_by<Curve>(code_path::ifma, name, pool, std::size_t{16} << 20), portable);
+    EXPECT_EQ(prove_by<Curve>(code_path::ifma, stem, pool), portable);
+    EXPECT_EQ(prove_by<Curve>(code_path::ifma, stem, pool, std::size_t{16} << 20), portable);
   }
   if (!has_adx() && !vector::available()) GTEST_SKIP() << "SKIPPED: this processor has only one code path";
 }
 
-TEST(code_paths, make_the_same_proof_of_merkle12) {
-  expect_equal_proofs<bn254>("merkle12");
-}
-TEST(code_paths, make_the_same_proof_of_merkle12_on_bls12_381) {
-  expect_equal_proofs<bls12_381>("merkle12bls");
-}
-TEST(code_paths, make_the_same_proof_of_semaphore) {
-  expect_equal_proofs<bn254>("semaphore-20");
-}
-TEST(code_paths, make_the_same_proof_of_a_witness_of_bits) {
-  expect_equal_proofs<bn254>("sha15");
+// The kernels' own tests compare the paths on input of every kind; here is a real circuit, and with TELLTALE_TEST_LONG
+// (./test --long) four more: under the sanitizers each takes a minute or three.
+TEST(code_paths, make_the_same_proof) {
+  const fs::path root = fs::path(PROVER_SOURCE_DIR).parent_path();
+  expect_equal_proofs<bn254>(root / "data" / "semaphore-1");
+  if (std::getenv("TELLTALE_TEST_LONG") == nullptr) return;
+  const char* set = std::getenv("TELLTALE_SHARED_DATA");
+  const fs::path shared = set != nullptr ? fs::path(set) : root.parent_path() / "shared" / "data";
+  if (!fs::exists(shared)) GTEST_SKIP() << "SKIPPED: no more real keys in " << shared;
+  for (const char* name : {"merkle12", "semaphore-20", "sha15"}) expect_equal_proofs<bn254>(shared / name);
+  expect_equal_proofs<bls12_381>(shared / "merkle12bls");
 }
 
 class environment : public ::testing::Test {

@@ -107,8 +107,9 @@ result<std::shared_ptr<telltale::sink>> make(detail::sink_words words) {
 }  // namespace telltale::otlp
 
 // detail::otlp_maker
-extern "C" TELLTALE_EXPORT telltale::result<std::shared_ptr<telltale::sink>> telltale_make_otlp_sink_1(
-    telltale::detail::sink_words words);
-telltale::result<std::shared_ptr<telltale::sink>> telltale_make_otlp_sink_1(telltale::detail::sink_words words) {
-  return telltale::otlp::make(std::move(words));
+extern "C" TELLTALE_EXPORT void telltale_make_otlp_sink_1(telltale::detail::sink_words& words,
+                                                          telltale::result<std::shared_ptr<telltale::sink>>& made);
+void telltale_make_otlp_sink_1(telltale::detail::sink_words& words,
+                               telltale::result<std::shared_ptr<telltale::sink>>& made) {
+  made = telltale::otlp::make(std::move(words));
 }

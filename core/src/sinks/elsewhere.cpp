@@ -34,7 +34,9 @@ result<std::shared_ptr<sink>> make_otlp_sink(sink_words words) {
     return words.bad("the " + std::string(otlp_library) + " found is of another version of Telltale: it has no " +
                      otlp_maker + ". Install the one that belongs to this libtelltale");
   }
-  return make(std::move(words));
+  result<std::shared_ptr<sink>> made = std::shared_ptr<sink>();
+  make(words, made);
+  return made;
 }
 
 }  // namespace telltale::detail

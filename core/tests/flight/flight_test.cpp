@@ -149,7 +149,7 @@ TEST_F(Flight, NoMoreThanTheAgreedNumberOfFilesIsKept) {
 }
 
 TEST_F(Flight, TheChildOfAForkHasARecordOfItsOwnAndOneThatRecordsNothingHasNone) {
-  const ended e = run(child, {"forks"}, settings("out.jsonl"));
+  const ended e = run(std::string(PROGRAMS) + "core_flight_fork_child", {"forks"}, settings("out.jsonl"));
   EXPECT_EQ(e.signal, SIGKILL) << e;
   const auto files = files_of(flights, ".flight");
   ASSERT_EQ(files.size(), 2u);
