@@ -40,15 +40,20 @@ function(telltale_link target part visibility)
   target_link_libraries(${target} ${visibility} ${ARGN})
 endfunction()
 
-# telltale_test(NAME PART SOURCE... [LIBS library...]): one GoogleTest program, registered case by case with ctest.
+# telltale_test(NAME PART SOURCE... [ONE_THREAD] [LIBS library...]): one GoogleTest program, registered case by case with
+# ctest. ONE_THREAD: what it tests knows no threads, so the thread sanitizer's build goes without it.
 function(telltale_test name part)
+  cmake_parse_arguments(arg "ONE_THREAD" "" "LIBS" ${ARGN})
   if(NOT TELLTALE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   telltale_strict(${name})
   telltale_link(${name} ${part} PRIVATE ${arg_LIBS} GTest::gtest_main GTest::gtest Threads::Threads)
+  if(arg_ONE_THREAD AND TELLTALE_SANITIZE MATCHES "thread")
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   include(GoogleTest)
   gtest_discover_tests(${name} TEST_PREFIX "${part}." DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${part})
 endfunction()
