@@ -292,6 +292,10 @@ result<std::vector<std::string>> parse_baggage_keys(std::string_view list) {
   return keys;
 }
 
+error bad_share(const std::string& share) {
+  return error{"OTEL_TRACES_SAMPLER_ARG: \"" + share + "\" is no share of the traces: a number from 0 to 1"};
+}
+
 // A share of all traces as set_sampling() wants it.
 result<std::pair<std::uint64_t, bool>> parse_sampler(const options& o) {
   constexpr std::string_view by_parent = "parentbased_";
@@ -303,7 +307,7 @@ result<std::pair<std::uint64_t, bool>> parse_sampler(const options& o) {
   if (name == "always_off") return std::pair{std::uint64_t{0}, parent};
   if (name == "traceidratio") {
     if (!(o.sample_ratio >= 0 && o.sample_ratio <= 1)) {
-      return error{"OTEL_TRACES_SAMPLER_ARG: the share of traces is a number from 0 to 1"};
+      return bad_share(std::to_string(o.sample_ratio));
     }
     return std::pair{o.sample_ratio == 1 ? all : static_cast<std::uint64_t>(o.sample_ratio * static_cast<double>(all)),
                      parent};
@@ -472,23 +476,30 @@ std::vector<error> read_environment(options& o) {
   if (const char* v = get("OTEL_TRACES_SAMPLER")) {
     options asked = o;
     asked.sampler = v;
-    if (const char* share = get("OTEL_TRACES_SAMPLER_ARG")) {
+    const char* share = get("OTEL_TRACES_SAMPLER_ARG");
+    if (share != nullptr && asked.sampler.ends_with("traceidratio")) {
       const std::string_view text = share;
       const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), asked.sample_ratio);
-      if (failed != std::errc{} || end != text.data() + text.size()) asked.sample_ratio = -1;
+      const bool is_share = failed == std::errc{} && end == text.data() + text.size() && asked.sample_ratio >= 0 &&
+                            asked.sample_ratio <= 1;
+      if (!is_share) asked.sample_ratio = -1;
     }
     if (auto ok = parse_sampler(asked)) {
       o.sampler = asked.sampler;
-      o.sample_ratio = asked.sampler.ends_with("traceidratio") ? asked.sample_ratio : 1.0;
+      o.sample_ratio = asked.sample_ratio;
     } else {
-      errors.push_back(ok.error());
+      errors.push_back(asked.sample_ratio < 0 ? bad_share(share) : ok.error());
     }
   }
   bool tracing = false;
   read_word("TRACING_ENABLED", "false", "true", [&](bool second) { tracing = second; });
   if (tracing) {
+    constexpr const char* endpoints[] = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+                                         "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"};
     const char* endpoint = get("OTLP_ENDPOINT");
-    if (endpoint == nullptr && get("OTEL_EXPORTER_OTLP_ENDPOINT") == nullptr) endpoint = "http://localhost:4317";
+    const bool is_named =
+        std::any_of(std::begin(endpoints), std::end(endpoints), [&](const char* name) { return get(name) != nullptr; });
+    if (endpoint == nullptr && !is_named) endpoint = "http://localhost:4317";
     o.sinks += std::string("; otlp:") + (endpoint != nullptr ? endpoint : "");
   }
   return errors;
@@ -541,6 +552,11 @@ std::shared_ptr<const std::vector<std::string>> engine::baggage_keys() {
   ensure_configured();
   const std::lock_guard lock(self().mutex);
   return self().baggage_keys;
+}
+
+std::chrono::milliseconds engine::exit_timeout() {
+  const std::lock_guard lock(self().mutex);
+  return self().settings.exit_timeout;
 }
 
 bool engine::waits() noexcept {

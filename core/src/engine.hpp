@@ -3,6 +3,7 @@
 // Lock order: configuration (engine.cpp) before registry_mutex; neither is ever taken by a record on its hot path.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,6 +27,8 @@ struct engine {
   static full_action when_full() noexcept;
   // Keys of inherited attributes that may cross a process.
   static std::shared_ptr<const std::vector<std::string>> baggage_keys();
+  // How long exit may wait for the sinks.
+  TELLTALE_EXPORT static std::chrono::milliseconds exit_timeout();
   // Whether threads wait rather than drop: then nothing may be lost.
   static bool waits() noexcept;
 

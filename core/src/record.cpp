@@ -241,8 +241,17 @@ void free_slot(open_slot* slot, thread_block* mine) noexcept;
 constinit std::atomic<std::uint64_t> sampling_threshold{std::uint64_t{1} << 63};
 constinit std::atomic<bool> sampling_by_parent{true};
 
+// As other implementations of OpenTelemetry decide it, so that they agree about a trace.
 bool is_sampled(trace_id t) noexcept {
   return t.low >> 1 < sampling_threshold.load(std::memory_order_relaxed);
+}
+
+// What a share of the traces is taken by must not run in step with what a program does: SplitMix64's output function,
+// one to one, zero stays zero.
+constexpr std::uint64_t scattered(std::uint64_t x) noexcept {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
 }
 
 }  // namespace
@@ -268,7 +277,7 @@ opening open_root(std::uint32_t site, std::size_t payload_words, open_slot* slot
   }
   std::uint8_t state = 0;
   if (!now.trace) {  // else an empty position in somebody's trace
-    now.trace = {next_id(t), next_id(t)};
+    now.trace = {next_id(t), scattered(next_id(t))};
     state = state_began_trace;
     if ((now.flags & flag_forced) == 0 && !is_sampled(now.trace)) state |= state_left_out;
   }
@@ -428,10 +437,14 @@ context slot_context(const open_slot* slot) noexcept {
 }  // namespace telltale::detail
 
 telltale::context telltale::continue_trace(context remote) noexcept {
-  const bool sampled = detail::sampling_by_parent.load(std::memory_order_relaxed) ? (remote.flags & flag_sampled) != 0
+  detail::engine::ensure_configured();
+  if (!remote.trace) return remote;
+  const bool decided = detail::sampling_by_parent.load(std::memory_order_relaxed) ? (remote.flags & flag_sampled) != 0
                                                                                   : detail::is_sampled(remote.trace);
-  if (!sampled) {
-    remote.flags |= flag_not_recorded;
+  if (decided || (remote.flags & flag_forced) != 0) {
+    remote.flags |= flag_sampled;
+  } else {
+    remote.flags = static_cast<std::uint16_t>((remote.flags & ~flag_sampled) | flag_not_recorded);
     remote.span = {};
   }
   return remote;

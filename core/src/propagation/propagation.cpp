@@ -7,6 +7,7 @@
 #include <mutex>
 #include <telltale/core/detail/write.hpp>
 #include <telltale/core/propagation.hpp>
+#include <telltale/core/sampling.hpp>
 #include <telltale/core/sink.hpp>
 #include <telltale/core/span.hpp>
 
@@ -171,7 +172,11 @@ remote_context extract_environment() {
 remote_scope::remote_scope(const remote_context& remote) : former_(current_context()) {
   scope_ = scope_for(remote.baggage);
   context now = former_;
-  if (remote.parent.span) now = remote.parent;
+  if (remote.parent.span) {
+    context parent = remote.parent;
+    if (!former_.trace) parent.flags |= former_.flags & flag_forced;
+    now = continue_trace(parent);
+  }
   now.scope = scope_ != 0 ? scope_id{scope_} : former_.scope;
   if (remote.parent.span && !remote.state.empty()) {
     with_state_ = remote.parent.trace;
@@ -195,11 +200,14 @@ bool detail::same_header(std::string_view a, std::string_view b) noexcept {
 
 std::vector<header> headers_for(const context& c) {
   std::vector<header> out;
-  if (c.trace && c.span) {
+  const bool left_out = (c.flags & flag_not_recorded) != 0;
+  if (c.trace && (c.span || left_out)) {
     // Whoever began the trace decided whether it is sampled; what began here is recorded.
-    const bool sampled =
-        (c.flags & flag_not_recorded) == 0 && ((c.flags & chosen_elsewhere) == 0 || (c.flags & flag_sampled) != 0);
-    out.push_back({"traceparent", to_string(traceparent{c.trace, c.span, static_cast<std::uint8_t>(sampled ? 1 : 0)})});
+    const bool sampled = !left_out && ((c.flags & chosen_elsewhere) == 0 || (c.flags & flag_sampled) != 0);
+    // A trace that is left out has no spans here; whoever is asked shall leave it out as well, and the header wants an
+    // id for the parent.
+    const span_id parent = c.span ? c.span : span_id{c.trace.low != 0 ? c.trace.low : c.trace.high};
+    out.push_back({"traceparent", to_string(traceparent{c.trace, parent, static_cast<std::uint8_t>(sampled ? 1 : 0)})});
     if (std::string state = state_of(c.trace); !state.empty()) out.push_back({"tracestate", std::move(state)});
   }
   if (std::string baggage = to_string(baggage_of(c.scope)); !baggage.empty()) {

@@ -69,7 +69,8 @@ TELLTALE_EXPORT std::string to_string(const std::vector<baggage_member>& members
 // --- what came from another process -------------------------------------------------------------------------------
 
 struct remote_context {
-  context parent;                        // empty where there was none, or none that could be read
+  context parent;                        // empty where there was none, or none that could be read; whoever installs it
+                                         // by hand gives it to continue_trace() first
   std::vector<tracestate_member> state;  // passed on unchanged while the remote_scope lives
   std::vector<baggage_member> baggage;   // all that was sent; remote_scope takes what is on the list
   std::vector<error> ignored;            // what could not be read, and why
@@ -85,8 +86,9 @@ TELLTALE_EXPORT remote_context read_remote(const remote_headers& headers);
 // The variables TRACEPARENT, TRACESTATE and BAGGAGE, for a child that wants to belong to what started it.
 TELLTALE_EXPORT remote_context extract_environment();
 
-// Makes a remote context current for as long as it lives, with its baggage as inherited attributes. Ends on the thread
-// that made it. Allocates; locks shortly where there is a tracestate.
+// Makes a remote context current for as long as it lives, with its baggage as inherited attributes. Whether its trace
+// is recorded here is continue_trace()'s decision, or forced where forced_trace() was current. Ends on the thread that
+// made it. Allocates; locks shortly where there is a tracestate.
 class remote_scope {
  public:
   TELLTALE_EXPORT explicit remote_scope(const remote_context& remote);
@@ -103,7 +105,7 @@ class remote_scope {
 // --- writing and reading carriers ---------------------------------------------------------------------------------
 
 // The headers for a context: traceparent, and tracestate and baggage where there are any. Empty outside a trace, but
-// for the baggage.
+// for the baggage. A trace that is left out here goes on as not sampled, under its id.
 struct header {
   std::string_view name;  // a literal
   std::string value;

@@ -4,16 +4,15 @@
 //
 //   always_on, always_off      all traces; none
 //   traceidratio               this share of them (OTEL_TRACES_SAMPLER_ARG, options::sample_ratio)
-//   parentbased_always_on, …   the same; but continue_trace() leaves a trace that comes from another process to what
-//   was
-//                              decided there. parentbased_always_on is the default
+//   parentbased_always_on, …   the same for what begins here; a trace that another process began is left to what was
+//                              decided there (remote_scope, continue_trace). parentbased_always_on is the default
 //
-// One trace can be recorded whatever the sampler says:
+// One trace can be recorded whatever the sampler says, also one that comes from another process:
 //
 //   telltale::with_context force{telltale::forced_trace()};
 //   TELLTALE_SPAN("request");
 //
-// Every function here is noexcept, allocates nothing and may be called from any thread.
+// Every function here is noexcept and may be called from any thread; none allocates once recording has been started.
 #pragma once
 
 #include <telltale/core/context.hpp>
@@ -27,8 +26,8 @@ inline context forced_trace() noexcept {
   return c;
 }
 
-// The context to install for a trace that came from another process (`remote.flags` as W3C has them): the same, or one
-// under which nothing is recorded.
+// The context to install for a trace that came from another process (`remote.flags` as W3C has them, and flag_forced):
+// the same, or one under which no span is recorded. remote_scope (propagation.hpp) does it by itself.
 TELLTALE_EXPORT context continue_trace(context remote) noexcept;
 
 }  // namespace telltale
