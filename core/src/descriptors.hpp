@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <telltale/core/context.hpp>
 
 namespace telltale::detail {
 
@@ -9,6 +10,6 @@ namespace telltale::detail {
 int real_descriptor(int fd) noexcept;
 
 // A line on the real stderr, whatever captures it: "telltale: MESSAGE". For what has no caller to be returned to.
-void complain(std::string_view message) noexcept;
+TELLTALE_EXPORT void complain(std::string_view message) noexcept;
 
 }  // namespace telltale::detail

@@ -202,11 +202,12 @@ void drain::read_span(const std::uint64_t* w, const thread_info& thread, const s
   if (h.parts != 0) {
     const auto found = parts_.find(h.span);
     parts = found != parts_.end() ? &found->second : nullptr;
-    incomplete = (parts == nullptr ? 0 : parts->count) < h.parts;
-    if (incomplete && p == partial::wait) {
+    const bool are_missing = (parts == nullptr ? 0 : parts->count) < h.parts;
+    if (are_missing && p == partial::wait) {
       waiting_.push_back({{w, w + h.lines * line_words}, thread, pass_});
       return;
     }
+    incomplete = are_missing || (parts != nullptr && parts->above_cap);
   }
   const site_info& s = site(h.site);
   attributes_.clear();
@@ -262,6 +263,7 @@ void drain::read_part(const record_header& h, const std::uint64_t* payload) {
   parts.pass = pass_;
   if (h.kind == record_kind::link) {
     if (parts.links.size() == max_attributes) {
+      parts.above_cap = true;
       counts_.truncated.fetch_add(1, std::memory_order_relaxed);
     } else {
       parts.links.push_back({{payload[0], payload[1]}, {payload[2]}, static_cast<link_kind>(payload[3])});
@@ -276,6 +278,7 @@ void drain::read_part(const record_header& h, const std::uint64_t* payload) {
   };
   const std::size_t so_far = h.kind == record_kind::event ? parts.events.size() : parts.attributes.size();
   if (so_far == max_attributes) {
+    parts.above_cap = true;
     counts_.truncated.fetch_add(1, std::memory_order_relaxed);
     return;
   }

@@ -72,6 +72,7 @@ class drain {
     std::vector<link_view> links;
     std::deque<std::string> texts;  // what the views point into
     std::uint32_t count = 0;
+    bool above_cap = false;  // some were left out
     std::uint64_t pass = 0;
   };
   // A span whose parts are not all there yet: on its thread's ring the end overtook another thread's part.

@@ -96,7 +96,7 @@ std::string_view valid_utf8(std::string_view s, std::string& scratch);
 
 // Text for a terminal or a line-oriented file: control characters (line feeds and escape sequences among them) and
 // line separators are written as escapes, invalid bytes as U+FFFD.
-void append_safe_text(std::string& out, std::string_view s);
+TELLTALE_EXPORT void append_safe_text(std::string& out, std::string_view s);
 // The same in quotes, with quotes and backslashes escaped.
 void append_quoted(std::string& out, std::string_view s);
 

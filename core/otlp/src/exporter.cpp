@@ -3,12 +3,17 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <atomic>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
+
+#include "descriptors.hpp"
 
 namespace telltale::otlp {
 
@@ -39,14 +44,14 @@ class exporter::worker {
         if (!told_to_wait_) not_before_ = now;
         next_metrics_ = now;
       }
-      if (now >= next_metrics_) {
+      if (now >= metrics_at()) {
         next_metrics_ = now + s_->config.metric_interval;
         lock.unlock();
         std::optional<request> m = metrics();
         lock.lock();
         if (m) {
           s_->pending_bytes += m->charged;
-          handle(lock, std::move(*m));
+          send_or_keep(lock, std::move(*m), now);
           continue;
         }
       }
@@ -58,33 +63,27 @@ class exporter::worker {
       if (now >= not_before_ && held_) {
         request r = std::move(*held_);
         held_.reset();
-        handle(lock, std::move(r));
+        send_or_keep(lock, std::move(r), now);
         continue;
       }
-      // While the receiver doesn't answer, only the spool takes more.
-      const bool may_take = now >= not_before_ || (spool_ && !spool_full_);
-      if (const auto due = may_take && !held_ ? due_signal(now, flushing) : std::nullopt) {
-        request r = take(*due);
-        s_->changed.notify_all();  // whoever waits in submit()
-        if (now >= not_before_) {
-          handle(lock, std::move(r));
-        } else {
-          keep(lock, std::move(r));
-        }
+      if (const auto due = now >= taken_from() ? due_signal(now, flushing) : std::nullopt) {
+        send_or_keep(lock, take(*due), now);
         continue;
       }
-      if (flushing && s_->pending_bytes == 0) {
+      if (flushing && s_->pending_bytes == 0 && now < next_metrics_) {
         s_->flushes_done = asked;
         s_->changed.notify_all();
       }
       if (s_->stop && (s_->pending_bytes == 0 || now < not_before_)) break;
       s_->changed.wait_until(lock, wake_at(now));
     }
+    s_->left_some = s_->pending_bytes != 0;
     for (waiting& w : s_->pending) {
       count_dropped(w.records);
       w = {};
     }
     if (held_) count_dropped(held_->records);
+    s_->in_hand = none;
     s_->pending_bytes = 0;
     s_->sending = nullptr;
     s_->stopped = true;
@@ -114,36 +113,48 @@ class exporter::worker {
     return due;
   }
 
+  // When another request can be made of what waits: while the receiver doesn't answer, only the spool takes more, and
+  // while one is held, none is made.
+  clock::time_point taken_from() const {
+    if (held_) return clock::time_point::max();
+    return spool_ && !spool_full_ ? clock::time_point{} : not_before_;
+  }
+  clock::time_point metrics_at() const { return std::max(next_metrics_, taken_from()); }
+
   clock::time_point wake_at(clock::time_point now) const {
-    clock::time_point at = next_metrics_;
+    clock::time_point at = metrics_at();
     for (const waiting& w : s_->pending) {
-      if (!w.chunks.empty()) at = std::min(at, std::max(w.since + s_->config.delay, not_before_));
+      if (!w.chunks.empty()) at = std::min(at, std::max(w.since + s_->config.delay, taken_from()));
     }
     if (held_) at = std::min(at, not_before_);
     if (spool_ && !spool_->empty()) at = std::min(at, std::max(not_before_, replay_after_));
     return std::max(at, now + std::chrono::milliseconds(1));
   }
 
-  // The next request of a signal: chunks up to the limits of a batch, at least one.
+  // The next request of a signal: chunks of one process up to the limits of a batch, at least one.
   request take(signal_kind k) {
     waiting& w = s_->pending[static_cast<std::size_t>(k)];
     std::vector<chunk> chunks;
     request r;
     r.signal = k;
     std::size_t bytes = 0;
-    while (!w.chunks.empty() &&
-           (chunks.empty() || (bytes + w.chunks.front().bytes.size() <= s_->config.batch_bytes &&
-                               r.records + w.chunks.front().records <= s_->config.batch_records))) {
-      bytes += w.chunks.front().bytes.size();
-      r.records += w.chunks.front().records;
-      chunks.push_back(std::move(w.chunks.front()));
+    s_->in_hand = w.chunks.front().number;
+    const std::shared_ptr<const std::string> resource = w.chunks.front().resource;
+    while (!w.chunks.empty()) {
+      numbered_chunk& next = w.chunks.front();
+      const bool fits = bytes + next.records.bytes.size() <= s_->config.batch_bytes &&
+                        r.records + next.records.records <= s_->config.batch_records && next.resource == resource;
+      if (!chunks.empty() && !fits) break;
+      bytes += next.records.bytes.size();
+      r.records += next.records.records;
+      chunks.push_back(std::move(next.records));
       w.chunks.pop_front();
     }
     w.bytes -= bytes;
     w.records -= r.records;
     w.since = clock::now();
     r.charged = bytes;
-    r.body = make_request(encoding_of(target_of(k)), k, s_->resources[static_cast<std::size_t>(k)], chunks);
+    r.body = make_request(encoding_of(target_of(k)), k, *resource, chunks);
     return r;
   }
 
@@ -157,18 +168,23 @@ class exporter::worker {
     r.records = c.records;
     r.charged = c.bytes.size();
     r.body = make_request(encoding_of(t), signal_kind::metrics,
-                          s_->resources[static_cast<std::size_t>(signal_kind::metrics)], {&c, 1});
+                          *s_->resources[static_cast<std::size_t>(signal_kind::metrics)], {&c, 1});
     return r;
   }
 
-  void handle(std::unique_lock<std::mutex>& lock, request r) {
-    const answer a = send(lock, r.signal, r.body.view(), r.records);
-    if (a.what == answer::kind::retry) {
+  void send_or_keep(std::unique_lock<std::mutex>& lock, request r, clock::time_point now) {
+    if (now < not_before_ || send(lock, r.signal, r.body.view(), r.records).what == answer::kind::retry) {
       keep(lock, std::move(r));
     } else {
-      s_->pending_bytes -= r.charged;
-      s_->changed.notify_all();
+      forget(r);
     }
+  }
+
+  // It needs no memory any more: whoever waits in submit() or flush() may go on.
+  void forget(const request& r) {
+    s_->pending_bytes -= r.charged;
+    s_->in_hand = none;
+    s_->changed.notify_all();
   }
 
   // Sends, counts what is lost, and decides when the next try is.
@@ -195,8 +211,8 @@ class exporter::worker {
         count_dropped(records);
         ++s_->errors;
         failures_ = 0;
-        say("refused " + a.message, url + " refuses what is sent: " + a.message +
-                                        ". Such records are dropped and counted; check endpoint, protocol and headers");
+        say("refused", url + " refuses what is sent: " + a.message +
+                           ". Such records are dropped and counted; check endpoint, protocol and headers");
         break;
       case answer::kind::retry: {
         ++s_->retries;
@@ -225,8 +241,7 @@ class exporter::worker {
       lock.lock();
       if (stored && *stored == spool::outcome::stored) {
         spool_full_ = false;
-        s_->pending_bytes -= r.charged;
-        s_->changed.notify_all();
+        forget(r);
         return;
       }
       spool_full_ = true;
@@ -274,7 +289,9 @@ class exporter::worker {
     clock::time_point& next = said_[kind];
     if (next != clock::time_point{} && clock::now() < next) return;
     next = clock::now() + std::chrono::minutes(1);
-    std::fprintf(stderr, "telltale: OTLP: %s.\n", what.c_str());
+    std::string line = "OTLP: ";
+    detail::append_safe_text(line, what + ".");  // parts of it come from the receiver
+    detail::complain(line);
   }
 
   std::shared_ptr<state> s_;
@@ -293,11 +310,48 @@ class exporter::worker {
   std::mt19937 random_;
 };
 
-exporter::exporter(settings s, const named_values& resource) : state_(std::make_shared<state>()) {
-  for (std::size_t i = 0; i < signals; ++i) {
-    state_->resources[i] = encode_resource(encoding_of(s.targets[i]), resource);
+namespace {
+
+// This process's exporters that encrypt.
+struct encrypting {
+  const pid_t process = ::getpid();
+  std::mutex mutex;
+  std::vector<exporter*> all;
+};
+// Never destroyed: used until the very end. The child of a fork gets its own, because its parent's may be locked by a
+// thread that isn't there.
+encrypting& encrypting_exporters() {
+  static constinit std::atomic<encrypting*> now{nullptr};
+  encrypting* e = now.load();
+  while (e == nullptr || e->process != ::getpid()) {
+    auto fresh = std::make_unique<encrypting>();
+    if (now.compare_exchange_strong(e, fresh.get())) e = fresh.release();
   }
+  return *e;
+}
+
+}  // namespace
+
+exporter::exporter(settings s, const named_values& resource) : state_(std::make_shared<state>()) {
   state_->config = std::move(s);
+  set_resource(resource);
+  if (state_->config.encrypts()) {
+    encrypting& e = encrypting_exporters();
+    const std::lock_guard lock(e.mutex);
+    e.all.push_back(this);
+  }
+  constexpr auto metrics = static_cast<std::size_t>(signal_kind::metrics);
+  state_->resources[metrics] =
+      std::make_shared<std::string>(encode_resource(encoding_of(state_->config.targets[metrics]), resource));
+}
+
+void exporter::set_resource(const named_values& resource) {
+  const std::lock_guard lock(state_->mutex);
+  for (const signal_kind k : {signal_kind::traces, signal_kind::logs}) {
+    const auto i = static_cast<std::size_t>(k);
+    state_->resources[i] =
+        std::make_shared<std::string>(encode_resource(encoding_of(state_->config.targets[i]), resource));
+  }
 }
 
 void exporter::start() {
@@ -310,7 +364,7 @@ void exporter::start() {
     try {
       worker(s).run();
     } catch (const std::exception& e) {
-      std::fprintf(stderr, "telltale: OTLP: the sending thread ends: %s.\n", e.what());
+      detail::complain("OTLP: the sending thread ends: " + std::string(e.what()) + ". What waits is not sent.");
       const std::lock_guard lock(s->mutex);
       s->sending = nullptr;
       s->stopped = true;
@@ -322,13 +376,23 @@ void exporter::start() {
 }
 
 exporter::~exporter() {
-  if (!thread_.joinable()) return;
+  {
+    encrypting& e = encrypting_exporters();
+    const std::lock_guard lock(e.mutex);
+    std::erase(e.all, this);
+  }
+  stop(std::chrono::seconds(1));
+}
+
+// Lets the thread finish, then interrupts it. False where it hangs all the same: it is left behind.
+bool exporter::stop(std::chrono::milliseconds patience) {
   bool finished = false;
   {
     std::unique_lock lock(state_->mutex);
     state_->stop = true;
     state_->changed.notify_all();
-    finished = state_->changed.wait_for(lock, std::chrono::seconds(1), [&] { return state_->stopped; });
+    if (!thread_.joinable()) return true;
+    finished = state_->changed.wait_for(lock, patience, [&] { return state_->stopped; });
     if (!finished && state_->sending != nullptr) {
       state_->sending->interrupt();
       finished = state_->changed.wait_for(lock, std::chrono::seconds(1), [&] { return state_->stopped; });
@@ -339,21 +403,29 @@ exporter::~exporter() {
   } else {
     thread_.detach();  // it holds its state alive
   }
+  return finished;
+}
+
+void exporter::end_encrypted(std::chrono::milliseconds patience) {
+  encrypting& e = encrypting_exporters();
+  const std::lock_guard lock(e.mutex);
+  for (exporter* one : e.all) one->stop(patience);
 }
 
 void exporter::submit(signal_kind k, chunk c) {
   if (c.records == 0) return;
   const auto i = static_cast<std::size_t>(k);
   std::unique_lock lock(state_->mutex);
-  if (!thread_.joinable()) start();
+  if (!state_->stop && !thread_.joinable()) start();
   const std::size_t bytes = c.bytes.size();
   const std::size_t cap = state_->config.queue.pending;
   if (state_->config.queue.overflow == overflow_policy::block) {
-    state_->changed.wait(lock, [&] { return state_->pending_bytes < cap || state_->stopped; });
+    state_->changed.wait(lock, [&] { return state_->pending_bytes < cap || state_->stop || state_->stopped; });
   }
   const bool fits = state_->pending_bytes == 0 || state_->pending_bytes + bytes <= cap ||
                     state_->config.queue.overflow == overflow_policy::block;
-  if (!fits || state_->stopped) {
+  if (!fits || state_->stop || state_->stopped) {
+    state_->left_some = state_->left_some || state_->stop;
     state_->dropped += c.records;
     state_->untold += c.records;
     return;
@@ -362,13 +434,14 @@ void exporter::submit(signal_kind k, chunk c) {
   if (w.chunks.empty()) w.since = clock::now();
   w.bytes += bytes;
   w.records += c.records;
-  w.chunks.push_back(std::move(c));
+  w.chunks.push_back({std::move(c), state_->resources[i], state_->submitted++});
   state_->pending_bytes += bytes;
   state_->changed.notify_all();
 }
 
 bool exporter::flush(clock::time_point deadline) {
   std::unique_lock lock(state_->mutex);
+  if (state_->stop) return !state_->left_some;
   if (!thread_.joinable()) {
     if (!state_->config.targets[static_cast<std::size_t>(signal_kind::metrics)].on) return true;
     start();
@@ -379,6 +452,14 @@ bool exporter::flush(clock::time_point deadline) {
   return state_->flushes_done >= ticket;
 }
 
+sink::delivery exporter::delivered() const {
+  const std::lock_guard lock(state_->mutex);
+  std::uint64_t out = std::min(state_->submitted, state_->in_hand);
+  for (const waiting& w : state_->pending) {
+    if (!w.chunks.empty()) out = std::min(out, w.chunks.front().number);
+  }
+  return {state_->submitted, out};
+}
 std::uint64_t exporter::dropped() const {
   const std::lock_guard lock(state_->mutex);
   return state_->dropped;

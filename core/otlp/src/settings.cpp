@@ -1,10 +1,14 @@
 // The settings, strictly: what cannot be read is an error, never a default.
 #include "settings.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
+#include <system_error>
 #include <tuple>
 
 #include "otlp/file.hpp"
@@ -152,7 +156,12 @@ result<target> read_target(std::size_t signal, const common& c) {
   for (const auto& [what, to] :
        {std::pair{"CERTIFICATE", &t.ca_file}, std::pair{"CLIENT_CERTIFICATE", &t.client_certificate},
         std::pair{"CLIENT_KEY", &t.client_key}}) {
-    if (const auto f = for_signal(signal, what)) *to = f->value;
+    const auto f = for_signal(signal, what);
+    if (!f) continue;
+    if (::access(f->value.c_str(), R_OK) != 0) {
+      return error{f->name + ": cannot read the file \"" + f->value + "\": " + std::generic_category().message(errno)};
+    }
+    *to = f->value;
   }
   return t;
 }
@@ -188,6 +197,11 @@ result<void> read_batching(settings& s) {
 }
 
 }  // namespace
+
+bool settings::encrypts() const noexcept {
+  return std::any_of(std::begin(targets), std::end(targets),
+                     [](const target& t) { return t.on && t.url.starts_with("https://"); });
+}
 
 result<bool> switched_off() {
   const auto v = variable("OTEL_SDK_DISABLED");

@@ -37,6 +37,8 @@ struct settings {
   std::chrono::milliseconds metric_interval{60'000};
   std::string spool;  // a folder; empty: nothing goes to disk
   std::uint64_t spool_bytes = std::uint64_t{256} << 20;
+
+  bool encrypts() const noexcept;
 };
 
 // Takes the options out of `words`. An error names the option or the variable.

@@ -1,8 +1,11 @@
 // The sink: encodes on the drain's thread, hands chunks to the sending thread. And the library's one exported function.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <mutex>
 #include <telltale/core/runtime.hpp>
 
+#include "engine.hpp"
 #include "exporter.hpp"
 #include "otlp/file.hpp"
 #include "sinks/elsewhere.hpp"
@@ -16,9 +19,7 @@ constexpr std::size_t chunk_bytes = 256 * 1024;
 class otlp_sink final : public telltale::sink {
  public:
   otlp_sink(settings s, named_values resource) : resource_(std::move(resource)), out_(std::move(s), resource_) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      encoders_[i] = make_encoder(exporter::encoding_of(out_.configuration().targets[i]));
-    }
+    make_encoders();
   }
 
   void on_span(const span_view& s) override {
@@ -56,15 +57,27 @@ class otlp_sink final : public telltale::sink {
   }
   std::shared_ptr<telltale::sink> for_child() override {
     named_values of_child = resource_;
-    set_process(of_child);
+    set_process(of_child, ::getpid());
     return std::make_shared<otlp_sink>(out_.configuration(), std::move(of_child));
   }
+  void on_other_process(std::int64_t pid) override {
+    on_batch_end();
+    make_encoders();  // they remember call sites, keys and scopes by their numbers
+    set_process(resource_, pid);
+    out_.set_resource(resource_);
+  }
+  delivery delivered() const override { return out_.delivered(); }
   std::uint64_t dropped() const override { return out_.dropped(); }
   std::uint64_t errors() const override { return out_.errors(); }
   std::uint64_t retries() const override { return out_.retries(); }
   std::uint64_t spooled_bytes() const override { return out_.spooled_bytes(); }
 
  private:
+  void make_encoders() {
+    for (std::size_t i = 0; i < 2; ++i) {
+      encoders_[i] = make_encoder(exporter::encoding_of(out_.configuration().targets[i]));
+    }
+  }
   bool on(signal_kind k) const noexcept { return out_.configuration().targets[static_cast<std::size_t>(k)].on; }
   encoder& of(signal_kind k) noexcept { return *encoders_[static_cast<std::size_t>(k)]; }
   void submit_full(signal_kind k) {
@@ -81,12 +94,16 @@ class otlp_sink final : public telltale::sink {
   std::int64_t last_ns_ = 0;
 };
 
-// OpenSSL takes itself down in exit(), before this library's own end: what goes out encrypted must be gone by then.
-void flush_before_openssl_ends(const settings& s) {
-  const bool encrypted = std::any_of(std::begin(s.targets), std::end(s.targets),
-                                     [](const target& t) { return t.url.starts_with("https://"); });
+// OpenSSL takes itself down in exit(), before this library's own end: what goes out encrypted must be gone by then, and
+// nothing may use it afterwards.
+void end_before_openssl() {
   static std::once_flag once;
-  if (encrypted) std::call_once(once, [] { std::atexit([] { telltale::flush(); }); });
+  std::call_once(once, [] {
+    std::atexit([] {
+      telltale::flush(detail::engine::exit_timeout());
+      exporter::end_encrypted(std::chrono::milliseconds(0));
+    });
+  });
 }
 
 result<std::shared_ptr<telltale::sink>> make(detail::sink_words words) {
@@ -98,7 +115,7 @@ result<std::shared_ptr<telltale::sink>> make(detail::sink_words words) {
   if (!resource) return words.bad(resource.error().message);
   if (*off) return std::shared_ptr<telltale::sink>();
   transport first;  // libcurl and what it needs are set up here, on a thread that may wait
-  flush_before_openssl_ends(*s);
+  if (s->encrypts()) end_before_openssl();
   return std::shared_ptr<telltale::sink>(std::make_shared<otlp_sink>(std::move(*s), std::move(*resource)));
 }
 

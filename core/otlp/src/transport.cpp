@@ -183,6 +183,10 @@ answer transport::send(const target& t, signal_kind s, std::string_view plain) {
   if (code != CURLE_OK) {
     answer a;
     a.message = why[0] != '\0' ? why : ::curl_easy_strerror(code);
+    if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE) {
+      a.message += t.ca_file.empty() ? " (OTEL_EXPORTER_OTLP_CERTIFICATE can name the file of its authority)"
+                                     : " (the authorities are those of \"" + t.ca_file + "\")";
+    }
     if (state_->interrupted.load()) a.message = "interrupted";
     return a;
   }

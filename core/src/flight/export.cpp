@@ -51,12 +51,12 @@ void export_one(flight_file& file, const sink_list& sinks) {
   }
   replay r(*image);
   if (r.what().pending + r.what().handed + r.what().open != 0) {
-    for (const auto& s : sinks) s->on_other_process();
+    for (const auto& s : sinks) s->on_other_process(static_cast<std::int64_t>(image->map().header->process));
     announce(*image, file.path(), r, sinks);
     r.records({.drained = false, .undrained = true}, sinks);
     r.losses(sinks);
     r.open_spans(sinks);
-    for (const auto& s : sinks) s->on_other_process();
+    for (const auto& s : sinks) s->on_other_process(::getpid());
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     for (const auto& s : sinks) s->flush(deadline);
   }

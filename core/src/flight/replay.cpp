@@ -37,7 +37,8 @@ replay::replay(flight_image& image) : drain(image.map(), image.clock(), counts_)
   }
   const open_slot* slots = image.map().slots;
   for (std::uint32_t i = 0; i < image.slots(); ++i) {
-    if (image.is_open(i) && !ended.contains(slots[i].words[6])) open_.push_back(i);
+    const bool left_out = (slots[i].words[0] >> 16 & state_left_out) != 0;  // by the sampler
+    if (image.is_open(i) && !left_out && !ended.contains(slots[i].words[6])) open_.push_back(i);
   }
   std::sort(open_.begin(), open_.end(),
             [&](std::uint32_t a, std::uint32_t b) { return slots[a].words[2] < slots[b].words[2]; });
@@ -207,7 +208,7 @@ void replay::open_spans(const sink_list& sinks) {
       keep_last_of_each_key(attributes);
       view.events = parts->second.events;
       view.links = parts->second.links;
-      view.incomplete = parts->second.count < (w[0] >> 24 & 0xff);
+      view.incomplete = parts->second.count < (w[0] >> 24 & 0xff) || parts->second.above_cap;
     } else {
       view.incomplete = (w[0] >> 24 & 0xff) != 0;
     }

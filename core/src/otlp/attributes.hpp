@@ -4,7 +4,6 @@
 #include <bit>
 #include <charconv>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 #include <telltale/core/attribute_value.hpp>
 #include <telltale/core/otlp/fields.hpp>
@@ -13,6 +12,23 @@
 #include <variant>
 
 namespace telltale::otlp {
+
+// Which of AnyValue's fields holds a value of ours.
+constexpr field value_field(const attribute_view& a) noexcept {
+  switch (a.type) {
+    case attribute_type::boolean:
+      return any_value::bool_value;
+    case attribute_type::float64:
+      return any_value::double_value;
+    case attribute_type::string:
+      return any_value::string_value;
+    default:
+      return any_value::int_value;
+  }
+}
+constexpr bool beyond_int64(const attribute_view& a) noexcept {
+  return a.type == attribute_type::uint64 && a.bits >> 63 != 0;
+}
 
 template <class W>
 void put_value(W& w, const attribute_view& a) {
@@ -25,7 +41,7 @@ void put_value(W& w, const attribute_view& a) {
       w.integer(any_value::int_value, static_cast<std::int64_t>(a.bits));
       break;
     case attribute_type::uint64:
-      if (a.bits <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      if (!beyond_int64(a)) {
         w.integer(any_value::int_value, static_cast<std::int64_t>(a.bits));
       } else {  // OTLP has no unsigned numbers: rather all its digits than another number
         char digits[24];
@@ -46,6 +62,9 @@ void put_value(W& w, const attribute_view& a) {
 // One message of a list of attributes.
 template <class W>
 void put_attribute(W& w, field list, std::string_view key, const attribute_view& a) {
+  if constexpr (!W::is_json) {
+    if (!beyond_int64(a) && w.attribute(list, key, value_field(a), a)) return;
+  }
   const auto m = w.begin_item(list);
   w.string(key_value::key, key);
   put_value(w, a);
@@ -67,8 +86,9 @@ inline attribute_view number_view(std::string_view key, std::int64_t n) noexcept
   return v;
 }
 
-inline attribute_view true_view() noexcept {
+inline attribute_view true_view(std::string_view key) noexcept {
   attribute_view v;
+  v.key = key;
   v.type = attribute_type::boolean;
   v.bits = 1;
   return v;

@@ -24,7 +24,9 @@ constexpr std::string_view key_line = "code.line.number";
 constexpr std::string_view key_thread_id = "thread.id";
 constexpr std::string_view key_thread_name = "thread.name";
 constexpr std::string_view key_incomplete = "telltale.incomplete";
-constexpr std::array our_keys = {key_level, key_file, key_line, key_thread_id, key_thread_name, key_incomplete};
+constexpr std::string_view key_recovered = "telltale.recovered";
+constexpr std::array our_keys = {key_level,       key_file,       key_line,     key_thread_id,
+                                 key_thread_name, key_incomplete, key_recovered};
 
 std::string lower(std::string_view s) {
   std::string out(s);
@@ -48,7 +50,7 @@ class encoder_of final : public encoder {
     w.fixed64(span::start_time, static_cast<std::uint64_t>(s.begin_ns));
     w.fixed64(span::end_time, static_cast<std::uint64_t>(s.end_ns));
     w.begin_list(span::attributes);
-    attributes(w, signal_kind::traces, s.site, s.attributes, s.scope, s.thread, s.incomplete);
+    attributes(w, signal_kind::traces, s.site, s.attributes, s.scope, s.thread, s.incomplete, s.origin);
     w.end_list();
     if (!s.events.empty()) events(w, s);
     if (!s.links.empty()) links(w, s);
@@ -68,7 +70,7 @@ class encoder_of final : public encoder {
     append_message(message_, l);
     const auto m = begin_log(w, l.time_ns, l.site.level, message_);
     w.begin_list(log_record::attributes);
-    attributes(w, signal_kind::logs, l.site, l.attributes, l.scope, l.thread, false);
+    attributes(w, signal_kind::logs, l.site, l.attributes, l.scope, l.thread, false, l.origin);
     w.end_list();
     log_ids(w, l.trace, l.span);
     w.end(m);
@@ -91,7 +93,7 @@ class encoder_of final : public encoder {
       detail::put_hex(hex, s.parent.value);
       put_attribute(w, log_record::attributes, "telltale.span.parent_id", text_view({}, hex.view()));
     }
-    attributes(w, signal_kind::logs, s.site, s.attributes, s.scope, s.thread, s.incomplete);
+    attributes(w, signal_kind::logs, s.site, s.attributes, s.scope, s.thread, s.incomplete, s.origin);
     w.end_list();
     log_ids(w, s.trace, s.span);
     w.end(m);
@@ -212,14 +214,15 @@ class encoder_of final : public encoder {
   }
   static void log_ids(W& w, trace_id trace, span_id span) {
     if (!trace) return;
-    w.fixed32(log_record::flags, flag_sampled);
     w.id(log_record::trace_id, trace);
-    if (span) w.id(log_record::span_id, span);
+    if (!span) return;  // the sampler has left the trace out
+    w.fixed32(log_record::flags, flag_sampled);
+    w.id(log_record::span_id, span);
   }
 
   // Own attributes, then inherited ones that it hasn't got, then ours. Each key once.
   void attributes(W& w, signal_kind kind, const site_info& s, std::span<const attribute_view> own,
-                  const scope_info* scope, const thread_info& t, bool incomplete) {
+                  const scope_info* scope, const thread_info& t, bool incomplete, record_origin origin) {
     const field list = list_of(kind);
     bool names_ours = false;
     for (const attribute_view& a : own) {
@@ -241,7 +244,8 @@ class encoder_of final : public encoder {
     if (!names_ours) [[likely]] {
       w.items(site(s).written[index(kind)]);
       w.items(thread(t).written[index(kind)]);
-      if (incomplete) put_incomplete(w, list);
+      if (incomplete || origin != record_origin::live) [[unlikely]]
+        each_rare(incomplete, origin, [&](const attribute_view& a) { put_attribute(w, list, a.key, a); });
       return;
     }
     const auto put_unless_named = [&](const attribute_view& a) {
@@ -251,16 +255,14 @@ class encoder_of final : public encoder {
     };
     each_of_site(s, kind, put_unless_named);
     each_of_thread(t, put_unless_named);
-    if (incomplete && !has(own, key_incomplete)) put_incomplete(w, list);
+    each_rare(incomplete, origin, put_unless_named);
   }
-
-  static void put_incomplete(W& w, field list) { put_attribute(w, list, key_incomplete, true_view()); }
 
   // A string that was cut says so beside it, unless somebody has that name already.
   static void mark_cut(W& w, field list, const attribute_view& a, std::span<const attribute_view> all) {
     const std::string name = std::string(a.key) + ".cut";
     if (has(all, name)) return;
-    put_attribute(w, list, name, true_view());
+    put_attribute(w, list, name, true_view(name));
   }
 
   static bool has(std::span<const attribute_view> list, std::string_view key) noexcept {
@@ -289,6 +291,12 @@ class encoder_of final : public encoder {
   static void each_of_thread(const thread_info& t, F f) {
     f(number_view(key_thread_id, t.os_id));
     if (!t.name.empty()) f(text_view(key_thread_name, t.name));
+  }
+
+  template <class F>
+  static void each_rare(bool incomplete, record_origin origin, F f) {
+    if (incomplete) f(true_view(key_incomplete));
+    if (origin != record_origin::live) f(text_view(key_recovered, to_string(origin)));
   }
 
   const site_cache& site(const site_info& s) {

@@ -1,6 +1,8 @@
 // The OTLP/JSON file: a request a line, one signal each, in the order of the passes.
 #include "file.hpp"
 
+#include <unistd.h>
+
 namespace telltale::otlp {
 
 namespace {
@@ -40,13 +42,15 @@ class file_sink final : public telltale::sink {
   }
   std::shared_ptr<telltale::sink> for_child() override {
     named_values of_child = values_;
-    set_process(of_child);
+    set_process(of_child, ::getpid());
     return make_file_sink(
         std::make_unique<detail::output>(out_->target()->for_child(), out_->policy(), out_->max_pending()), of_child);
   }
-  void on_other_process() override {
+  void on_other_process(std::int64_t pid) override {
     on_batch_end();
     encoder_ = make_encoder(encoding::json);  // it remembers call sites, keys and scopes by their numbers
+    set_process(values_, pid);
+    resource_ = encode_resource(encoding::json, values_);
   }
   delivery delivered() const override { return out_->delivered(); }
   std::uint64_t dropped() const override { return out_->dropped(); }

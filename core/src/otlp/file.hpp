@@ -17,8 +17,8 @@ std::shared_ptr<telltale::sink> make_file_sink(std::unique_ptr<detail::output> o
 // host.name, telemetry.sdk.*, and whatever OTEL_RESOURCE_ATTRIBUTES says. Fails where that can't be read.
 TELLTALE_EXPORT result<named_values> resource_from_environment();
 
-// The same of a process that was forked: another process.pid.
-TELLTALE_EXPORT void set_process(named_values& resource);
+// The same of another process of the service: another process.pid.
+TELLTALE_EXPORT void set_process(named_values& resource, std::int64_t pid);
 
 // "key=value,key2=value2" with percent-encoded values, as OTEL_RESOURCE_ATTRIBUTES and OTEL_EXPORTER_OTLP_HEADERS have
 // it. Fails at the first pair that is none; `name` is the variable, for the message.

@@ -78,14 +78,14 @@ result<std::vector<std::pair<std::string, std::string>>> parse_pairs(std::string
   return pairs;
 }
 
-void set_process(named_values& resource) {
-  set(resource, "process.pid", std::int64_t{::getpid()});
+void set_process(named_values& resource, std::int64_t pid) {
+  set(resource, "process.pid", pid);
 }
 
 result<named_values> resource_from_environment() {
   named_values all;
   all.emplace_back("service.name", std::string("unknown_service:") + ::program_invocation_short_name);
-  set_process(all);
+  set_process(all, ::getpid());
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) == 0) all.emplace_back("host.name", std::string(host));
   all.emplace_back("telemetry.sdk.name", std::string("telltale"));

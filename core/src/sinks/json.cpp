@@ -36,7 +36,7 @@ class json_sink final : public sink {
   void on_open_span(const span_view& s) override { write(s, "open"); }
   void on_lost_span(const span_view& s) override { write(s, "lost"); }
 
-  void on_other_process() override {
+  void on_other_process(std::int64_t) override {
     sites_.clear();
     keys_.clear();
     scopes_.clear();
@@ -252,9 +252,8 @@ class json_sink final : public sink {
 
   void origin(buffer& w, record_origin o) {
     if (o == record_origin::live) return;
-    constexpr std::string_view names[] = {"live", "pending", "handed", "drained"};
     w.append(R"(,"recovered":")");
-    w.append(names[static_cast<std::size_t>(o)]);
+    w.append(to_string(o));
     w.append("\"");
   }
 

@@ -73,6 +73,7 @@ class timeline_sink : public sink {
     loss(l.since_ns != 0 ? l.since_ns : last_ns_, to_string(l.reason), l.count, l.thread);
     end();
   }
+  delivery delivered() const override { return out_->delivered(); }
   std::uint64_t dropped() const override { return out_->dropped(); }
   std::uint64_t errors() const override { return out_->errors(); }
 
@@ -107,6 +108,7 @@ class timeline_sink : public sink {
   }
 
   std::unique_ptr<output> out_;
+  std::int64_t pid_ = ::getpid();  // of whoever made the records
   buffer w_;
   std::uint64_t records_ = 0;
   std::int64_t last_ns_ = 0;
@@ -199,6 +201,14 @@ class perfetto_sink final : public timeline_sink {
     end();
   }
 
+  void on_other_process(std::int64_t pid) override {
+    pid_ = pid;
+    ++processes_;
+    told_process_ = false;
+    told_threads_.clear();
+    threads_.clear();
+  }
+
   std::shared_ptr<sink> for_child() override { return make_timeline_sink(output_of_child(), timeline::perfetto); }
 
  private:
@@ -235,9 +245,10 @@ class perfetto_sink final : public timeline_sink {
     return p;
   }
 
-  // A process's tracks are told apart from another's (a forked child's) by its number.
+  // A process's tracks are told apart from another's (a forked child's, one's that died) by its number, and by the
+  // order in which they come: in a container the next process has the number of the last one.
   std::uint64_t process_track() {
-    const std::uint64_t uuid = static_cast<std::uint64_t>(pid_) << 32;
+    const std::uint64_t uuid = processes_ << 54 | static_cast<std::uint64_t>(pid_) << 32;
     if (!std::exchange(told_process_, true)) {
       const auto p = begin_packet();
       writer_.enumeration(packet::sequence_flags, packet::state_cleared);
@@ -316,7 +327,7 @@ class perfetto_sink final : public timeline_sink {
   }
 
   otlp::proto_writer writer_{w_};
-  const std::int64_t pid_ = ::getpid();
+  std::uint64_t processes_ = 0;  // others before this one
   bool told_process_ = false;
   std::unordered_map<std::uint64_t, std::string> told_threads_;  // by track, the name it was told under
   std::unordered_map<std::uint32_t, lanes> threads_;
@@ -365,6 +376,17 @@ class chrome_sink final : public timeline_sink {
     each_attribute(l.attributes, l.scope, [&](const attribute_view& a) { argument(a); });
     w_.append("}}");
     end();
+  }
+
+  void on_other_process(std::int64_t pid) override {
+    pid_ = pid;
+    told_threads_.clear();
+    threads_.clear();
+    begin("M", 0, pid, "", "process_name");
+    w_.append(",\"args\":{");
+    comma_ = "";
+    text_argument("name", ::program_invocation_short_name);
+    w_.append("}}");
   }
 
   std::shared_ptr<sink> for_child() override { return make_timeline_sink(output_of_child(), timeline::chrome); }
@@ -472,7 +494,6 @@ class chrome_sink final : public timeline_sink {
     w_.append("\"}");
   }
 
-  const std::int64_t pid_ = ::getpid();
   const char* comma_ = "";
   std::unordered_map<std::int64_t, std::string> told_threads_;
   std::unordered_map<std::uint32_t, lanes> threads_;

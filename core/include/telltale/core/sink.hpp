@@ -81,6 +81,10 @@ enum class record_origin : std::uint8_t {
   handed,   // they had it; whether it got out is not known
   drained,  // they had it, and it got out
 };
+constexpr std::string_view to_string(record_origin o) noexcept {
+  constexpr std::string_view names[] = {"live", "pending", "handed", "drained"};
+  return names[static_cast<std::size_t>(o)];
+}
 
 // Times are nanoseconds since 1970-01-01T00:00:00Z.
 struct span_view {
@@ -136,9 +140,9 @@ class sink {
   // Records were dropped here, between what came before on that thread and what comes next.
   virtual void on_loss(const loss_view&) {}
 
-  // What follows is another process's: numbers of sites, keys, scopes and threads begin anew. Forget what was kept by
-  // them.
-  virtual void on_other_process() {}
+  // What follows is another process's (one that died, or this one again): numbers of sites, keys, scopes and threads
+  // begin anew. Forget what was kept by them.
+  virtual void on_other_process(std::int64_t pid) { (void)pid; }
 
   // Called after every pass over the rings that found something: hand on what was gathered, without waiting.
   virtual void on_batch_end() {}
