@@ -274,4 +274,61 @@ TEST_F(Timeline, ChromesArrayIsJsonWithItsClosingBracket) {
   EXPECT_EQ(flows.begin()->second, 2);
 }
 
+// A span of this process, one of a process that died, one of this process again: call site and thread have the same
+// numbers in both.
+void record_two_processes(telltale::sink& to) {
+  for (const auto& [pid, name] : {std::pair{std::int64_t{::getpid()}, "own"}, std::pair{std::int64_t{4711}, "of dead"},
+                                  std::pair{std::int64_t{::getpid()}, "own again"}}) {
+    to.on_other_process(pid);
+    telltale::site_info site;
+    site.id = 1;
+    site.name = name;
+    site.module = "by::hand";
+    const telltale::thread_info thread{1, pid + 1, std::string("thread of ") + name};
+    to.on_span(
+        {site, nullptr, thread, {1, 2}, {3}, {}, 1000, 2000, false, false, telltale::span_kind::internal, {}, {}, {}});
+    to.on_batch_end();
+  }
+  EXPECT_TRUE(to.flush(std::chrono::steady_clock::now() + std::chrono::seconds(60)));
+  EXPECT_EQ(to.delivered().taken, 3u);
+  EXPECT_EQ(to.delivered().out, 3u);
+}
+
+TEST(TimelineOfTwoProcesses, PerfettoHasTheDeadOneUnderItsOwnNumber) {
+  const temporary_directory dir;
+  const auto made = telltale::make_sinks("perfetto:" + (dir / "out"));
+  ASSERT_TRUE(made) << made.error().message;
+  record_two_processes(*made->front());
+  const std::string bytes = contents(dir / "out");
+  std::map<std::uint64_t, std::uint64_t> processes;  // by track of a thread
+  for (const auto& raw : message(bytes).all(1)) {
+    const message packet(raw.text);
+    const message track(packet.text(60));
+    if (track.has(4)) processes[track.number(1)] = message(track.text(4)).number(1);
+  }
+  const timeline t = read_perfetto(bytes);
+  const auto own = static_cast<std::uint64_t>(::getpid());
+  for (const auto& [name, process] :
+       {std::pair{"own", own}, std::pair{"of dead", std::uint64_t{4711}}, std::pair{"own again", own}}) {
+    EXPECT_EQ(processes.at(named(t, name).track), process) << name;
+    EXPECT_EQ(t.tracks.at(named(t, name).track), std::string("thread of ") + name);
+  }
+}
+
+TEST(TimelineOfTwoProcesses, ChromeHasTheDeadOneUnderItsOwnNumber) {
+  const temporary_directory dir;
+  const auto made = telltale::make_sinks("chrome:" + (dir / "out"));
+  ASSERT_TRUE(made) << made.error().message;
+  record_two_processes(*made->front());
+  std::map<std::string, std::int64_t> processes;
+  std::set<std::int64_t> named_processes;
+  for (const json& e : parse_strictly(contents(dir / "out") + "]")) {
+    if (e.at("ph") == "X") processes[e.at("name")] = e.at("pid");
+    if (e.at("name") == "process_name") named_processes.insert(e.at("pid").get<std::int64_t>());
+  }
+  EXPECT_EQ(processes,
+            (std::map<std::string, std::int64_t>{{"own", ::getpid()}, {"of dead", 4711}, {"own again", ::getpid()}}));
+  EXPECT_EQ(named_processes, (std::set<std::int64_t>{::getpid(), 4711}));
+}
+
 }  // namespace
