@@ -11,8 +11,8 @@ namespace telltale::bench {
 
 namespace {
 
-constexpr int spans_per_batch = 4000;
-constexpr int batches = 41;
+constexpr int spans_per_batch = 800;  // a chunk of the sink's: 256 KiB
+constexpr int batches = 201;
 
 // Spans of one call site, as the drain hands them out.
 struct views {
