@@ -64,7 +64,7 @@ TEST(OtlpAtExit, AFullMemoryWithoutAReceiverIsSaidOnceAndStopsNothing) {
 
 TEST(OtlpAfterFork, ParentAndChildSendEachTheirOwn) {
   receiver there;
-  const ended child = run(CHILD, {"fork"}, sending_to(there.url()));
+  const ended child = run(FORK_CHILD, {"fork"}, sending_to(there.url()));
   EXPECT_EQ(child.code, 0) << child;
   EXPECT_EQ(child.err, "");
   for (const auto& all : {spans_in(there.requests()), lines_in(there.requests())}) {
@@ -76,7 +76,7 @@ TEST(OtlpAfterFork, ParentAndChildSendEachTheirOwn) {
 
 TEST(OtlpAfterFork, AChildThatRecordsNothingSendsNothing) {
   receiver there;
-  const ended child = run(CHILD, {"fork_silent"}, sending_to(there.url()));
+  const ended child = run(FORK_CHILD, {"fork_silent"}, sending_to(there.url()));
   EXPECT_EQ(child.code, 0) << child;
   EXPECT_EQ(child.err, "");
   const auto counts = by_process(spans_in(there.requests()));

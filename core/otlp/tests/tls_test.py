@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An OTLP sink over TLS: tls_test.py CHILD
+"""An OTLP sink over TLS: tls_test.py CHILD FORK_CHILD
 
 Makes an authority of its own with openssl, and servers that it vouches for. What is encrypted arrives, also at exit and
 from the child of a fork; a receiver that can't be trusted gets nothing, and one line says why.
@@ -120,7 +120,7 @@ def main():
     if shutil.which("openssl") is None:
         print("SKIPPED: no openssl here, so there are no certificates")
         sys.exit(77)
-    child = os.path.abspath(sys.argv[1])
+    child, fork_child = map(os.path.abspath, sys.argv[1:3])
     with tempfile.TemporaryDirectory() as folder:
         ours = Authority(pathlib.Path(folder) / "ours")
         others = Authority(pathlib.Path(folder) / "others")
@@ -133,7 +133,7 @@ def main():
             check("everything is delivered before the program is gone",
                   p.returncode == 0 and p.stderr == "" and list(r.spans.values()) == [200], (p, r.spans))
         with Receiver(*server) as r:
-            p = run(child, "fork", r.url, OTEL_EXPORTER_OTLP_CERTIFICATE=ours.certificate)
+            p = run(fork_child, "fork", r.url, OTEL_EXPORTER_OTLP_CERTIFICATE=ours.certificate)
             check("the parent and the child of a fork send each their own",
                   p.returncode == 0 and p.stderr == "" and sorted(r.spans.values()) == [20, 40], (p, r.spans))
         with Receiver(*server) as r:

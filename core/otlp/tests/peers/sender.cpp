@@ -1,8 +1,9 @@
 // Records a known load, with what TELLTALE_SINKS says: sender SPANS [SECONDS]. With SECONDS the load is spread over
-// that time, so that a receiver can be stopped and started meanwhile. Prints what was dropped.
+// that time, within one span, so that a receiver can be stopped and started meanwhile. Prints what was dropped.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <telltale/core/telltale.hpp>
 #include <thread>
 
@@ -20,6 +21,10 @@ int main(int argc, char** argv) {
   }
   const int spans = argc > 1 ? std::atoi(argv[1]) : 100;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 0;
+  std::optional<telltale::span> whole;
+  if (seconds > 0) {
+    whole.emplace(TELLTALE_SITE_(telltale::site_kind::span, telltale::level::info, "whole"), TELLTALE_ATTRIBUTES_());
+  }
   for (int i = 0; i < spans; ++i) {
     TELLTALE_SCOPE_AS(job, "job", "job_id"_a = telltale::text{std::to_string(i)});
     TELLTALE_SPAN_AS(s, info, "msm", "points"_a = i, "big"_a = ~std::uint64_t{0}, "share"_a = 0.25 * i,
@@ -32,6 +37,7 @@ int main(int argc, char** argv) {
     if (i % 7 == 0) s.fail("out_of_memory");
     if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds / spans));
   }
+  whole.reset();
   const bool flushed = telltale::flush(std::chrono::seconds(60));
   const telltale::statistics now = telltale::stats();
   std::printf("flushed %d dropped %llu\n", flushed ? 1 : 0,
