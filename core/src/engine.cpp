@@ -602,7 +602,9 @@ namespace {
   }
   pollfd writable{real_descriptor(2), POLLOUT, 0};  // stderr may be the very pipe that nobody reads
   if (::poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return;
-  complain("exit did not wait any longer for a sink; " + std::to_string(r.undelivered) + " records were not written");
+  complain("exit did not wait any longer for a sink; " +
+           (r.undelivered != 0 ? std::to_string(r.undelivered) + " records were not written"
+                               : std::string("what it had not got out is lost")));
 }
 
 // Records that nobody will read any more.

@@ -76,12 +76,13 @@ class Program:
         self.process.wait(timeout=60)
 
 
-def send(sender, sinks, *arguments, **variables):
+def send(sender, sinks, *arguments, stderr=None, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "TELLTALE_"))}
     environment.update(TELLTALE_SINKS=sinks, OTEL_SERVICE_NAME="sender", OTEL_METRICS_EXPORTER="otlp",
                        TELLTALE_OVERFLOW="block")
     environment.update(variables)
-    return subprocess.Popen([sender, *map(str, arguments)], env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([sender, *map(str, arguments)], env=environment, stdout=subprocess.PIPE, stderr=stderr,
+                            text=True)
 
 
 def canonical(value):
