@@ -52,6 +52,7 @@ class exporter::worker {
         if (m) {
           s_->pending_bytes += m->charged;
           send_or_keep(lock, std::move(*m), now);
+          next_metrics_ = clock::now() + s_->config.metric_interval;  // however long that took: others have their turn
           continue;
         }
       }

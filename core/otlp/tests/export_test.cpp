@@ -305,6 +305,23 @@ TEST_F(OtlpExport, MetricsDoNotPushAsideWhatWaitsForItsReceiver) {
   EXPECT_EQ(sink_dropped(), before);
 }
 
+TEST_F(OtlpExport, MetricsAreNotAllThatIsSentHoweverOftenTheyAreDue) {
+  ::unsetenv("OTEL_METRICS_EXPORTER");
+  const variables set(environment_variables{{"OTEL_METRIC_EXPORT_INTERVAL", "1"}});
+  receiver there([](const received&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return response(200);
+  });
+  start("otlp:" + there.url() + "?delay=1ms");
+  for (int i = 0; i < 3; ++i) {
+    {
+      TELLTALE_SPAN("one");
+    }
+    EXPECT_TRUE(flush());
+  }
+  EXPECT_EQ(span_names(there.requests()).count("one"), 3u);
+}
+
 TEST_F(OtlpExport, AnAnswerThatComesTooLateIsATryThatFailed) {
   std::atomic<int> calls{0};
   receiver there([&](const received&) {
