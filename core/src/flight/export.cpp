@@ -4,8 +4,9 @@
 #include <unistd.h>
 
 #include <cstddef>
-#include <cstdio>
+#include <string>
 
+#include "../descriptors.hpp"
 #include "replay.hpp"
 
 namespace telltale::detail {
@@ -42,12 +43,11 @@ void announce(flight_image& image, const std::string& path, const replay& r, con
 void export_one(flight_file& file, const sink_list& sinks) {
   auto image = flight_image::read(file.fd(), file.path(), false);
   if (!image) {
-    std::fprintf(stderr, "telltale: cannot export what a process of this service left: %s\n",
-                 image.error().message.c_str());
+    complain("cannot export what a process of this service left: " + image.error().message);
     return file.keep_as_done();
   }
   for (const std::string& what : image->damage()) {
-    std::fprintf(stderr, "telltale: \"%s\" is damaged: %s\n", file.path().c_str(), what.c_str());
+    complain("\"" + file.path() + "\" is damaged: " + what);
   }
   replay r(*image);
   if (r.what().pending + r.what().handed + r.what().open != 0) {
@@ -70,7 +70,7 @@ void export_dead_flights(const flight_options& o, const sink_list& sinks) {
     for (flight_file& file : claim_dead_files(o)) export_one(file, sinks);
     remove_old_files(o);
   } catch (const std::exception& e) {  // a sink's, or no memory: the files stay for the next start
-    std::fprintf(stderr, "telltale: cannot export what a process of this service left: %s\n", e.what());
+    complain("cannot export what a process of this service left: " + std::string(e.what()));
   }
 }
 
