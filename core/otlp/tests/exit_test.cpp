@@ -110,6 +110,18 @@ TEST(OtlpAfterDeath, WhatWasNotDeliveredComesFromTheNextProcessUnderItsOwnNumber
   }
 }
 
+TEST(OtlpAfterDeath, ASpanOfATraceThatTheSamplerLeftOutIsNotLost) {
+  const temporary_directory dir;
+  const std::string url = address_without_a_listener();
+  const environment how{{"TELLTALE_FLIGHT", dir.path() + "?service=child"}, {"OTEL_TRACES_SAMPLER", "always_off"}};
+  EXPECT_EQ(run(CHILD, {"abort"}, sending_to(url, how)).signal, SIGABRT);
+  receiver there(always(response(200)), static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
+  const ended next = run(CHILD, {"exit"}, sending_to(url, how));
+  EXPECT_EQ(next.code, 0) << next;
+  EXPECT_EQ(spans_in(there.requests()).size(), 0u);
+  EXPECT_EQ(bodies_of_lines(there.requests()).count("line"), 220u);  // lines are never left out
+}
+
 TEST(OtlpClock, SetForthAndBackLosesNothingAndNoSpanEndsBeforeItBegins) {
   receiver there;
   const ended child = run(CHILD, {"set_clock"}, sending_to(there.url() + "?delay=10ms"));
