@@ -46,5 +46,23 @@ TYPED_TEST(pairings, multiply_in_one_go) {
             final_exponentiation<TypeParam>(miller_product<TypeParam>(all.first(2))));
 }
 
+TYPED_TEST(pairings, with_a_prepared_point_are_the_same) {
+  using g1 = typename TypeParam::g1;
+  using g2 = typename TypeParam::g2;
+  const auto p = testing::multiples<g1>(3, 3);
+  const auto q = testing::multiples<g2>(3, 4);
+  const prepared_g2<TypeParam> q1(q[1]);
+  const prepared_g2<TypeParam> q2(q[2]);
+  const prepared_g2<TypeParam> infinity(affine<g2>::infinity());
+  const std::vector<pairing_input<TypeParam>> plain{{p[0], q[0]}, {p[1], q[1]}, {p[2], q[2]}};
+  const std::vector<prepared_pairing_input<TypeParam>> prepared{
+      {p[1], &q1}, {p[2], &q2}, {p[0], &infinity}, {affine<g1>::infinity(), &q1}};
+  const auto all = std::span<const pairing_input<TypeParam>>(plain);
+  EXPECT_EQ(final_exponentiation<TypeParam>(miller_product<TypeParam>(all.first(1), prepared)),
+            final_exponentiation<TypeParam>(miller_product<TypeParam>(all)));
+  EXPECT_EQ(final_exponentiation<TypeParam>(miller_product<TypeParam>({}, std::span(prepared).first(1))),
+            pairing<TypeParam>(p[1], q[1]));
+}
+
 }  // namespace
 }  // namespace prover

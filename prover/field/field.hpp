@@ -10,6 +10,7 @@
 #include "prover/field/adx_multiply.hpp"
 #include "prover/field/instructions.hpp"
 #include "prover/field/integer.hpp"
+#include "prover/vector/inverse.h"
 
 namespace prover {
 
@@ -45,6 +46,7 @@ struct field {
   }
   static constexpr integer_type r1 = power_of_two(64 * limb_count);
   static constexpr integer_type r2 = power_of_two(128 * limb_count);
+  static constexpr integer_type r3 = power_of_two(192 * limb_count);
 
   // ---- making and taking apart
 
@@ -75,72 +77,28 @@ struct field {
 
   friend constexpr field operator-(field a, const field& b) noexcept {
     const u64 mask = ~subtract_from(a.limbs, b.limbs) + 1;
-    u64 carry = 0;
+    integer_type correction = modulus;
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < limb_count; ++i) a.limbs[i] = add_carry(a.limbs[i], modulus[i] & mask, carry);
+    for (std::size_t i = 0; i < limb_count; ++i) correction[i] &= mask;
+    add_to(a.limbs, correction);
     return a;
   }
 
   // Kept out of line: inlined, the towers and curves would become megabytes of straight code.
   [[gnu::noinline]] friend constexpr field operator*(const field& a, const field& b) noexcept {
+    if (!std::is_constant_evaluated() && multiply_with_adx.load(std::memory_order_relaxed)) return product<true>(a, b);
+    return product<false>(a, b);
+  }
+  // The same inlined, for the few loops that are worth it. WithAdx: only where multiply_with_adx is set.
+  template <bool WithAdx>
+  [[gnu::always_inline]] static constexpr field product(const field& a, const field& b) noexcept {
 #if defined(__x86_64__)
-    if (!std::is_constant_evaluated() && multiply_with_adx.load(std::memory_order_relaxed)) {
-      field product{adx::multiply<modulus, negated_inverse>(a.limbs, b.limbs)};
-      reduce_once(product.limbs);
-      return product;
+    if constexpr (WithAdx) {
+      field r{adx::multiply<modulus, negated_inverse>(a.limbs, b.limbs)};
+      reduce_once(r.limbs);
+      return r;
     }
 #endif
-    return multiply_portably(a, b);
-  }
-
-  constexpr field operator-() const noexcept { return zero() - *this; }
-  constexpr field& operator+=(const field& b) noexcept { return *this = *this + b; }
-  constexpr field& operator-=(const field& b) noexcept { return *this = *this - b; }
-  constexpr field& operator*=(const field& b) noexcept { return *this = *this * b; }
-  constexpr field doubled() const noexcept { return *this + *this; }
-  constexpr field squared() const noexcept { return *this * *this; }
-
-  template <std::size_t M>
-  constexpr field power(const integer<M>& exponent) const noexcept {
-    field r = one();
-    for (std::size_t i = bit_length(exponent); i-- > 0;) {
-      r = r.squared();
-      if (bit(exponent, i)) r *= *this;
-    }
-    return r;
-  }
-
-  // By the binary extended Euclidean algorithm; zero has no inverse and gives zero. Starting the cofactor at R^2
-  // instead of 1 leaves the result in Montgomery form. Not constant-time: see prover/README.md.
-  constexpr field inverse() const noexcept {
-    if (is_zero()) return zero();
-    constexpr integer_type unit = small_integer<limb_count>(1);
-    integer_type u = limbs;
-    integer_type v = modulus;
-    field x{r2};
-    field y = zero();
-    while (u != unit && v != unit) {
-      while ((u[0] & 1) == 0) {
-        shift_right_one(u);
-        x.halve();
-      }
-      while ((v[0] & 1) == 0) {
-        shift_right_one(v);
-        y.halve();
-      }
-      if (less(u, v)) {
-        subtract_from(v, u);
-        y -= x;
-      } else {
-        subtract_from(u, v);
-        x -= y;
-      }
-    }
-    return u == unit ? x : y;
-  }
-
- private:
-  [[gnu::noinline]] static constexpr field multiply_portably(const field& a, const field& b) noexcept {
     integer_type t{};
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < limb_count; ++i) {
@@ -159,18 +117,56 @@ struct field {
     reduce_once(t);
     return field{t};
   }
+  template <bool WithAdx>
+  [[gnu::always_inline]] static constexpr field square(const field& a) noexcept {
+    return product<WithAdx>(a, a);
+  }
 
+  constexpr field operator-() const noexcept { return zero() - *this; }
+  // -*this where `negate`, without a branch: where it is a digit's sign, that is random.
+  constexpr field negated_if(bool negate) const noexcept {
+    const u64 mask = ~static_cast<u64>(negate) + 1;
+    field r = -*this;
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < limb_count; ++i) r.limbs[i] = (r.limbs[i] & mask) | (limbs[i] & ~mask);
+    return r;
+  }
+  constexpr field& operator+=(const field& b) noexcept { return *this = *this + b; }
+  constexpr field& operator-=(const field& b) noexcept { return *this = *this - b; }
+  constexpr field& operator*=(const field& b) noexcept { return *this = *this * b; }
+  constexpr field doubled() const noexcept { return *this + *this; }
+  constexpr field squared() const noexcept { return *this * *this; }
+
+  template <std::size_t M>
+  constexpr field power(const integer<M>& exponent) const noexcept {
+    field r = one();
+    for (std::size_t i = bit_length(exponent); i-- > 0;) {
+      r = r.squared();
+      if (bit(exponent, i)) r *= *this;
+    }
+    return r;
+  }
+
+  // Zero has no inverse and gives zero. Not constant-time: see prover/README.md.
+  field inverse() const noexcept {
+    field r;
+    vector::invert(limbs.data(), modulus.data(), limb_count, r.limbs.data());
+    // Of a R it is 1 / (a R); R^3 and the product's own 1 / R make it R / a.
+    return r * field{r3};
+  }
+
+ private:
   // a mod modulus for a < 2 * modulus, without a branch.
   static constexpr void reduce_once(integer_type& a) noexcept {
+#if defined(__x86_64__)
+    if constexpr (limb_count == 4 || limb_count == 6) {
+      if (!std::is_constant_evaluated()) return carry_chains::reduce(a, modulus);
+    }
+#endif
     integer_type t = a;
     const u64 keep = ~subtract_from(t, modulus) + 1;  // all ones where a was already reduced
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < limb_count; ++i) a[i] = (a[i] & keep) | (t[i] & ~keep);
-  }
-
-  constexpr void halve() noexcept {
-    if ((limbs[0] & 1) != 0) add_to(limbs, modulus);  // cannot overflow: the modulus leaves its top bit
-    shift_right_one(limbs);
   }
 };
 

@@ -50,7 +50,7 @@ struct fp6 {
   // Times b1 v.
   constexpr fp6 times_1(const base& b1) const noexcept { return {T::times_xi(c2 * b1), c0 * b1, c1 * b1}; }
 
-  constexpr fp6 inverse() const noexcept {
+  fp6 inverse() const noexcept {
     const base t0 = c0.squared() - T::times_xi(c1 * c2);
     const base t1 = T::times_xi(c2.squared()) - c0 * c1;
     const base t2 = c1.squared() - c0 * c2;
@@ -84,7 +84,7 @@ struct fp12 {
   // The inverse of elements on the cyclotomic subgroup (norm 1), where it costs nothing.
   constexpr fp12 conjugate() const noexcept { return {c0, -c1}; }
 
-  constexpr fp12 inverse() const noexcept {
+  fp12 inverse() const noexcept {
     const half norm_inverse = (c0.squared() - c1.squared().times_v()).inverse();
     return {c0 * norm_inverse, -(c1 * norm_inverse)};
   }
@@ -101,6 +101,16 @@ struct fp12 {
     const half low = c0.times_01(l0, l1);
     const half high = c1.times_1(l4);
     return {low + high.times_v(), (c0 + c1).times_01(l0, l1 + l4) - low - high};
+  }
+
+  // Times 1 + l3 w + l4 v w: a line of a D-type twist, divided by what stands at one.
+  constexpr fp12 times_1_34(const base& l3, const base& l4) const noexcept {
+    return {c0 + c1.times_01(l3, l4).times_v(), c1 + c0.times_01(l3, l4)};
+  }
+
+  // Times l0 + l1 v + v w: a line of an M-type twist, divided by what stands at v w.
+  constexpr fp12 times_01_1(const base& l0, const base& l1) const noexcept {
+    return {c0.times_01(l0, l1) + c1.times_v().times_v(), c1.times_01(l0, l1) + c0.times_v()};
   }
 
   // Squaring in the cyclotomic subgroup (Granger and Scott, eprint.iacr.org/2009/565): three squarings in Fp4.

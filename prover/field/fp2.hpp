@@ -20,12 +20,24 @@ struct fp2 {
   friend constexpr fp2 operator+(const fp2& a, const fp2& b) noexcept { return {a.c0 + b.c0, a.c1 + b.c1}; }
   friend constexpr fp2 operator-(const fp2& a, const fp2& b) noexcept { return {a.c0 - b.c0, a.c1 - b.c1}; }
   constexpr fp2 operator-() const noexcept { return {-c0, -c1}; }
+  constexpr fp2 negated_if(bool negate) const noexcept { return {c0.negated_if(negate), c1.negated_if(negate)}; }
 
   // Karatsuba: three multiplications.
   friend constexpr fp2 operator*(const fp2& a, const fp2& b) noexcept {
     const F low = a.c0 * b.c0;
     const F high = a.c1 * b.c1;
     return {low - high, (a.c0 + a.c1) * (b.c0 + b.c1) - low - high};
+  }
+  // With the base field's products inlined; see field.hpp.
+  template <bool WithAdx>
+  [[gnu::always_inline]] static constexpr fp2 product(const fp2& a, const fp2& b) noexcept {
+    const F low = F::template product<WithAdx>(a.c0, b.c0);
+    const F high = F::template product<WithAdx>(a.c1, b.c1);
+    return {low - high, F::template product<WithAdx>(a.c0 + a.c1, b.c0 + b.c1) - low - high};
+  }
+  template <bool WithAdx>
+  [[gnu::always_inline]] static constexpr fp2 square(const fp2& a) noexcept {
+    return {F::template product<WithAdx>(a.c0 + a.c1, a.c0 - a.c1), F::template product<WithAdx>(a.c0, a.c1).doubled()};
   }
   friend constexpr fp2 operator*(const fp2& a, const F& b) noexcept { return {a.c0 * b, a.c1 * b}; }
 
@@ -38,7 +50,7 @@ struct fp2 {
   // Also the Frobenius map of this field.
   constexpr fp2 conjugate() const noexcept { return {c0, -c1}; }
 
-  constexpr fp2 inverse() const noexcept {
+  fp2 inverse() const noexcept {
     const F norm_inverse = (c0.squared() + c1.squared()).inverse();
     return {c0 * norm_inverse, -(c1 * norm_inverse)};
   }

@@ -39,6 +39,8 @@ TYPED_TEST(tower, sparse_products_equal_full_ones) {
   const auto zero = base::zero();
   EXPECT_EQ(f.times_034(a, b, c), (f * fp12<TypeParam>{{a, zero, zero}, {b, c, zero}}));
   EXPECT_EQ(f.times_014(a, b, c), (f * fp12<TypeParam>{{a, b, zero}, {zero, c, zero}}));
+  EXPECT_EQ(f.times_1_34(b, c), f.times_034(base::one(), b, c));
+  EXPECT_EQ(f.times_01_1(a, b), f.times_014(a, b, base::one()));
 }
 
 TYPED_TEST(tower, frobenius_is_the_power_p) {

@@ -10,7 +10,7 @@
 #include "prover/curve/subgroup.hpp"
 #include "prover/format/test_key_notice.hpp"
 #include "prover/format/value_table.hpp"
-#include "prover/msm/msm.hpp"
+#include "prover/msm/resident_points.hpp"
 #include "prover/msm/subgroup_batch.hpp"
 #include "prover/ntt/domain.hpp"
 

@@ -178,9 +178,8 @@ struct point_sizes {
   u64 finite(code_path path) const { return word_bytes / 8 / msm::resident_points<G>::words_per_point(path); }
   bool fit(code_path path) const {
     const u64 kept = finite(path);
-    const u64 indices = path != code_path::ifma && kept == given ? 0 : kept;
     return word_bytes == kept * 8 * msm::resident_points<G>::words_per_point(path) && kept <= given &&
-           index_bytes == 4 * indices;
+           index_bytes == 4 * kept;
   }
   msm::resident_points<G> make_room(code_path path, bytes& index, bytes& words) const {
     typename msm::resident_points<G>::memory room;

@@ -13,7 +13,7 @@
 namespace prover::groth16 {
 
 // Counts up with every change to what a file of the cache holds or how a code path lays out its points.
-inline constexpr std::uint32_t cache_version = 1;
+inline constexpr std::uint32_t cache_version = 2;
 
 // The file for a key, whether it is there or not.
 std::string cache_path(const std::string& folder, const format::digest& key, code_path path);

@@ -5,6 +5,7 @@
 
 #include "prover/curve/pairing.hpp"
 #include "prover/groth16/points.hpp"
+#include "prover/msm/resident_points.hpp"
 #include "prover/parallel/thread_pool.hpp"
 
 namespace prover::groth16 {
@@ -20,6 +21,9 @@ struct verifier {
 
   verification_points<Curve> points;
   target<Curve> alpha_beta;
+  prepared_g2<Curve> gamma;
+  prepared_g2<Curve> delta;
+  msm::resident_points<typename Curve::g1> signal_points;
 };
 
 }  // namespace prover::groth16

@@ -1,14 +1,22 @@
-// Sums against one multiplication after the other, with every kind of scalar and point.
-#include "prover/msm/msm.hpp"
-
+// Sums by every code path against one multiplication after the other, with every kind of scalar and point.
 #include <gtest/gtest.h>
 
 #include "prover/curve/bls12_381.hpp"
 #include "prover/curve/bn254.hpp"
 #include "prover/curve/test_points.hpp"
+#include "prover/field/instructions.hpp"
+#include "prover/msm/resident_points.hpp"
+#include "prover/vector/kernels.h"
 
 namespace prover::msm {
 namespace {
+
+std::vector<code_path> paths_here() {
+  std::vector<code_path> paths{code_path::portable};
+  if (has_adx()) paths.push_back(code_path::adx);
+  if (vector::available()) paths.push_back(code_path::ifma);
+  return paths;
+}
 
 template <class G>
 class sums : public ::testing::Test {
@@ -23,11 +31,17 @@ class sums : public ::testing::Test {
 
   static void expect_right(const std::vector<affine<G>>& points, const std::vector<integer<4>>& scalars) {
     const auto expected = naive(points, scalars);
-    const point_set<G> set(points);
-    for (const unsigned threads : {1U, 3U}) {
-      thread_pool pool(threads);
-      EXPECT_EQ(multiply_sum(set, std::span<const integer<4>>(scalars), pool).sum, expected) << threads << " threads";
+    for (const code_path path : paths_here()) {
+      use_multiplications_of(path);
+      for (const unsigned threads : {1U, 3U}) {
+        thread_pool pool(threads);
+        resident_points<G> resident(points, path, pool);
+        EXPECT_EQ(resident.sum(scalars, pool), expected) << name_of(path) << ", " << threads << " threads";
+        resident.add_tables(std::size_t{1} << 20, pool);
+        EXPECT_EQ(resident.sum(scalars, pool), expected) << name_of(path) << " with tables, " << threads << " threads";
+      }
     }
+    use_multiplications_of(code_path::portable);
   }
 
   static std::vector<integer<4>> full_size(std::size_t n) {
@@ -97,20 +111,40 @@ TYPED_TEST(sums, with_equal_opposite_and_infinite_points_are_right) {
   this->expect_right(std::vector(64, points[0]), std::vector(64, big[0]));
 }
 
-TYPED_TEST(sums, count_what_they_were_made_of) {
-  auto points = testing::multiples<TypeParam>(5, 3);
-  points[4] = affine<TypeParam>::infinity();
-  auto scalars = this->full_size(5);
-  scalars[0] = {};
-  scalars[1] = small_integer<4>(1);
-  scalars[2] = small_integer<4>(9);
+TYPED_TEST(sums, refuse_scalars_that_are_not_reduced) {
+  const auto points = testing::multiples<TypeParam>(1, 3);
   thread_pool pool(1);
-  const auto counts = multiply_sum(point_set<TypeParam>(points), std::span<const integer<4>>(scalars), pool).counts;
-  EXPECT_EQ(counts.points, 4u);
-  EXPECT_EQ(counts.zeros, 1u);
-  EXPECT_EQ(counts.ones, 1u);
-  EXPECT_EQ(counts.small, 1u);
-  EXPECT_EQ(counts.large, 1u);
+  for (const code_path path : paths_here()) {
+    const std::vector<integer<4>> scalars{TypeParam::curve::fr::modulus};
+    EXPECT_THROW(resident_points<TypeParam>(points, path, pool).sum(scalars, pool), std::invalid_argument);
+  }
+}
+
+// More points than a chunk of buckets takes at once, and a bucket that is larger than one.
+TEST(large_sums, are_right) {
+  using fr = bn254::fr;
+  constexpr std::size_t n = 20000;
+  // The points G, 2 G, 3 G, ..., so that the sum's logarithm is known.
+  const auto g = bn254::g1::generator();
+  std::vector<affine<bn254::g1>> points(n);
+  auto walk = xyzz<bn254::g1>::infinity();
+  for (auto& p : points) p = (walk += g).to_affine();
+  testing::values random(5);
+  for (const bool ones : {true, false}) {
+    std::vector<integer<4>> scalars(n);
+    fr logarithm = fr::zero();
+    for (std::size_t i = 0; i < n; ++i) {
+      scalars[i] = ones ? small_integer<4>(1) : random.element<fr>().limbs;
+      logarithm += fr::from_integer(scalars[i]) * fr::from_u64(i + 1);
+    }
+    for (const code_path path : paths_here()) {
+      use_multiplications_of(path);
+      thread_pool pool(2);
+      const resident_points<bn254::g1> resident(points, path, pool);
+      EXPECT_EQ(resident.sum(scalars, pool), multiply(g, logarithm.to_integer())) << name_of(path);
+    }
+  }
+  use_multiplications_of(code_path::portable);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Many multiples of one group's generator. A table holds, for every window of c bits, the multiples 1 to 2^(c-1) of
-// 2^(window * c) G; a scalar's signed digits then pick one point per window, and msm's batched additions add them up.
+// 2^(window * c) G; a scalar's signed digits then pick one point per window, and batched additions add them up.
 #pragma once
 
 #include <limits>
 
-#include "prover/msm/affine_tree.hpp"
 #include "prover/parallel/thread_pool.hpp"
+#include "prover/setup/affine_tree.hpp"
 
 namespace prover::setup {
 
@@ -27,13 +27,13 @@ class fixed_base {
   // into[i] = scalars[i] G; plain integers below r.
   void multiply(std::span<const integer<4>> scalars, std::span<affine<G>> into, thread_pool& pool) const {
     pool.for_ranges(scalars.size(), 256, [&](std::size_t begin, std::size_t end) {
-      std::vector<msm::point_ref> refs;
+      std::vector<point_ref> refs;
       std::vector<std::uint32_t> starts{0};
       for (std::size_t i = begin; i < end; ++i) {
         append_digits(scalars[i], refs);
         starts.push_back(static_cast<std::uint32_t>(refs.size()));
       }
-      msm::affine_tree<G> tree;
+      affine_tree<G> tree;
       tree.add_up(table_, refs, starts, into.subspan(begin, end - begin));
     });
   }
@@ -61,22 +61,22 @@ class fixed_base {
 
   // From row[0] to its multiples: the first m give the next m by adding the m-th.
   static void fill(std::span<affine<G>> row) {
-    msm::affine_tree<G> tree;
-    std::vector<msm::point_ref> refs;
+    affine_tree<G> tree;
+    std::vector<point_ref> refs;
     std::vector<std::uint32_t> starts;
     for (std::size_t m = 1; m < row.size(); m *= 2) {
       refs.clear();
       starts.assign(1, 0);
       for (std::size_t i = 0; i < m; ++i) {
-        refs.push_back({m - 1, false});
-        refs.push_back({i, false});
+        refs.push_back(refer_to(m - 1, false));
+        refs.push_back(refer_to(i, false));
         starts.push_back(static_cast<std::uint32_t>(refs.size()));
       }
       tree.add_up(std::span<const affine<G>>(row.first(m)), refs, starts, row.subspan(m, m));
     }
   }
 
-  void append_digits(const integer<4>& scalar, std::vector<msm::point_ref>& refs) const {
+  void append_digits(const integer<4>& scalar, std::vector<point_ref>& refs) const {
     const u64 half = u64{1} << (width_ - 1);
     u64 carry = 0;
     for (std::size_t w = 0; w < windows_; ++w) {
@@ -87,7 +87,7 @@ class fixed_base {
       const bool negative = digit > half;
       carry = negative ? 1 : 0;
       const u64 magnitude = negative ? 2 * half - digit : digit;
-      if (magnitude != 0) refs.push_back({w * row_size() + magnitude - 1, negative});
+      if (magnitude != 0) refs.push_back(refer_to(w * row_size() + magnitude - 1, negative));
     }
   }
 

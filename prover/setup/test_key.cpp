@@ -8,7 +8,7 @@
 
 #include "prover/format/section_writer.hpp"
 #include "prover/format/test_key_notice.hpp"
-#include "prover/msm/msm.hpp"
+#include "prover/msm/resident_points.hpp"
 #include "prover/setup/fixed_base.hpp"
 #include "prover/setup/lagrange.hpp"
 #include "prover/setup/published_secrets.hpp"

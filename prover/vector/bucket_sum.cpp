@@ -9,12 +9,17 @@
 namespace prover::vector {
 namespace {
 constexpr std::size_t kChunkBytes = std::size_t{1} << 19;
+
+// A few points, with a window for every two bits of their scalars, need less than a whole chunk.
+std::size_t chunk_slots(const bases& points) {
+  return std::min(kChunkBytes / 8 / points.kernels().record_words, 128 * std::max<std::size_t>(points.finite(), 1));
+}
 }  // namespace
 
 bucket_sum::bucket_sum(const bases& points)
     : points_(points),
       kernels_(points.kernels()),
-      chunk_slots_(kChunkBytes / 8 / kernels_.record_words),
+      chunk_slots_(chunk_slots(points)),
       batch_(chunk_slots_ / 2),
       workspace_(kernels_.workspace_words(batch_)) {}
 

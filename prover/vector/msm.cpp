@@ -107,8 +107,8 @@ std::size_t words_per_point(group g) {
   return 24;
 }
 
-bases::bases(group g, std::span<const std::uint64_t> points, const executor& threads, backend b)
-    : group_(g), kernels_(&kernels_of(g, b)), size_(points.size() / words_per_point(g)) {
+bases::bases(group g, std::span<const std::uint64_t> points, const executor& threads, const group_kernels& kernels)
+    : group_(g), kernels_(&kernels), size_(points.size() / words_per_point(g)) {
   const std::size_t words = words_per_point(g);
   if (points.size() % words != 0 || size_ >= kNegated)
     throw std::invalid_argument("bases: not a whole number of points, or 2^31 or more of them");
@@ -133,8 +133,8 @@ bases::bases(group g, std::span<const std::uint64_t> points, const executor& thr
   });
 }
 
-bases::bases(group g, std::size_t given, std::size_t finite, backend b, memory& to_fill)
-    : group_(g), kernels_(&kernels_of(g, b)), size_(given), origin_(finite), records_(finite * kernels_->record_words) {
+bases::bases(group g, std::size_t given, std::size_t finite, const group_kernels& kernels, memory& to_fill)
+    : group_(g), kernels_(&kernels), size_(given), origin_(finite), records_(finite * kernels_->record_words) {
   if (size_ >= kNegated || finite > size_) throw std::invalid_argument("bases: more points than there can be");
   to_fill = {origin_, {records_.data(), records_.size()}};
 }

@@ -35,15 +35,17 @@ class bases {
  public:
   // Points are not checked to be on the curve. Throws std::invalid_argument where points is not a whole number of
   // points or holds 2^31 or more.
+  bases(group g, std::span<const std::uint64_t> points, const executor& threads, const group_kernels& kernels);
   bases(group g, std::span<const std::uint64_t> points, const executor& threads,
-        backend b = available() ? backend::ifma : backend::emulated);
+        backend b = available() ? backend::ifma : backend::emulated)
+      : bases(g, points, threads, kernels_of(g, b)) {}
   // Memory for `finite` of `given` points that were prepared before, by the same version of this code: the caller fills
   // origin and records, as image() of the prepared ones had them, before any other use.
   struct memory {
     std::span<std::uint32_t> origin;
     std::span<std::uint64_t> records;
   };
-  bases(group g, std::size_t given, std::size_t finite, backend b, memory& to_fill);
+  bases(group g, std::size_t given, std::size_t finite, const group_kernels& kernels, memory& to_fill);
 
   // How multiples of the points are tabled: record slice * finite() + i is 2^(slice * windows_per_slice * width) times
   // point i. Windows of this width that are windows_per_slice apart then have buckets in common.
