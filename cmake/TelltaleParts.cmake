@@ -41,7 +41,8 @@ function(telltale_link target part visibility)
 endfunction()
 
 # telltale_test(NAME PART SOURCE... [ONE_THREAD] [LIBS library...]): one GoogleTest program, registered case by case with
-# ctest. ONE_THREAD: what it tests knows no threads, so the thread sanitizer's build goes without it.
+# ctest. ONE_THREAD: what it tests knows no threads, so the thread sanitizer's build goes without it. Tests that flood
+# want each record: the governor is off but where a test switches it on.
 function(telltale_test name part)
   cmake_parse_arguments(arg "ONE_THREAD" "" "LIBS" ${ARGN})
   if(NOT TELLTALE_TESTS)
@@ -55,7 +56,7 @@ function(telltale_test name part)
     return()
   endif()
   include(GoogleTest)
-  gtest_discover_tests(${name} TEST_PREFIX "${part}." DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${part})
+  gtest_discover_tests(${name} TEST_PREFIX "${part}." DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${part} ENVIRONMENT TELLTALE_OVERHEAD=off)
 endfunction()
 
 # telltale_bench(NAME PART SOURCE... [LIBS library...]): one Google Benchmark program, built into bin/bench.

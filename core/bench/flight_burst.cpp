@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   telltale::options o;
   if (auto from = telltale::options::from_environment()) o = *from;
   o.sinks = "none";
+  o.overhead = 0;  // each span, however many
   if (const auto started = telltale::start(o); !started) {
     std::cerr << started.error().message << '\n';
     return 2;

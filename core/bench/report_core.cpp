@@ -137,6 +137,7 @@ paired end_to_end() {
   telltale::options o;
   o.overflow = telltale::overflow_policy::block;
   o.sinks = "json:/dev/null?overflow=block";
+  o.overhead = 0;  // each span, however many
   if (const auto started = telltale::start(o); !started) {
     std::cerr << started.error().message << '\n';
     std::exit(2);
@@ -191,6 +192,7 @@ int main(int argc, char** argv) {
   const auto options = telltale::bench::parse_options(argc, argv);
   telltale::options o;
   o.sinks = "none";
+  o.overhead = 0;  // each span, however many
   if (const auto started = telltale::start(o); !started) {
     std::cerr << started.error().message << '\n';
     return 2;
@@ -237,6 +239,7 @@ int main(int argc, char** argv) {
   report.add(
       {.name = "resident memory over 10 M spans", .value = memory_growth(), .unit = "MiB", .bar = value_at_most(1)});
   telltale::bench::add_otlp_figures(report);
+  telltale::bench::add_governor_figures(report);
   telltale::bench::add_flight_figures(report);
   telltale::bench::add_compile_time_figures(report);
   return report.finish(options, std::cout);

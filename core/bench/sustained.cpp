@@ -78,6 +78,7 @@ void add_sustained_figures(report& r) {
   telltale::options o;
   o.sinks = "none";
   o.overflow = overflow_policy::block;
+  o.overhead = 0;  // each span, however many
   if (const auto started = start(o); !started) {
     return r.absent("enabled span, sustained", started.error().message);
   }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <telltale/core/detail/tally.hpp>
 #include <telltale/core/detail/write.hpp>
 #include <telltale/core/runtime.hpp>
 #include <telltale/core/span.hpp>
@@ -204,8 +205,15 @@ telltale_span telltale_span_begin(telltale_site* where, const telltale_attribute
   if (s == nullptr) return {0, 0};
   const bool is_scope = s->description().kind == site_kind::scope;
   if (!s->maybe_on() && !is_scope) return {0, 0};
+  const site::mode how = s->how();
+  if (how == site::counted && !count_call(*s)) return {0, 0};
   count = kept_count(count);
   const context former = parent != nullptr ? exchange_context(from_c(*parent)) : current_context();
+  if (how == site::counted) {
+    open_slot* slot = sample_call(*s);
+    tls.current = former;
+    return {reinterpret_cast<std::uint64_t>(slot), slot != nullptr ? id_in(slot) : 0};
+  }
   new_scope node;
   if (is_scope) {
     node = begin_scope(*s);
@@ -280,6 +288,7 @@ void telltale_span_fail(telltale_span s, telltale_str code) {
 
 void telltale_span_end(telltale_span s) {
   if (open_slot* slot = slot_of(s)) {
+    if (is_sample(slot)) return close_sample(slot);
     const bool owns_scope = (get(&slot->words[0]) & owns_scope_bit) != 0;
     const auto scope = static_cast<std::uint32_t>(get(&slot->words[1]));
     close(slot);

@@ -16,11 +16,18 @@
 namespace telltale::detail {
 
 struct site_access {
+  // A site that is counted stays so until the governor lets go of it, or it is switched off.
   static void settle(site& s, bool on) noexcept {
+    if (on && s.how() == site::counted) return;
     s.state_.store(on ? site::enabled : site::off, std::memory_order_release);
   }
-  static bool settled(const site& s) noexcept { return s.state_.load(std::memory_order_acquire) != site::unknown; }
-  static bool is_on(const site& s) noexcept { return s.state_.load(std::memory_order_relaxed) == site::enabled; }
+  static void count(site& s, std::uint8_t tally) noexcept {
+    s.tally_ = tally;
+    s.state_.store(site::counted, std::memory_order_release);
+  }
+  static void record(site& s) noexcept { s.state_.store(site::enabled, std::memory_order_release); }
+  static bool settled(const site& s) noexcept { return s.how() != site::unknown; }
+  static bool is_on(const site& s) noexcept { return s.how() >= site::enabled; }
   static void set_id(site& s, std::uint32_t id) noexcept { s.id_ = id; }
   static site*& next(site& s) noexcept { return s.next_; }
 };
@@ -147,6 +154,33 @@ std::uint32_t register_key(std::string_view key) noexcept {
 void apply_filters_locked(const filter& log, const filter& trace) noexcept {
   in_force() = {log, trace};
   for (site* s = first_site; s != nullptr; s = site_access::next(*s)) site_access::settle(*s, is_on(s->description()));
+}
+
+namespace {
+site* find_site_locked(std::uint32_t id) noexcept {
+  site* s = first_site;
+  while (s != nullptr && s->id() != id) s = site_access::next(*s);
+  return s;
+}
+}  // namespace
+
+bool count_site(std::uint32_t id, std::uint8_t tally) noexcept {
+  const std::lock_guard lock(registry_mutex);
+  site* s = find_site_locked(id);
+  if (s == nullptr || s->how() != site::enabled || s->description().kind != site_kind::span) return false;
+  site_access::count(*s, tally);
+  return true;
+}
+
+bool is_counted(std::uint32_t id) noexcept {
+  const std::lock_guard lock(registry_mutex);
+  const site* s = find_site_locked(id);
+  return s != nullptr && s->how() == site::counted;
+}
+
+void record_site(std::uint32_t id) noexcept {
+  const std::lock_guard lock(registry_mutex);
+  if (site* s = find_site_locked(id); s != nullptr && s->how() == site::counted) site_access::record(*s);
 }
 
 site_info read_site(const memory_map& m, std::uint32_t id) {

@@ -18,6 +18,12 @@ void apply_filters_locked(const filter& log, const filter& trace) noexcept;
 site_info read_site(const memory_map& m, std::uint32_t id);
 std::string_view read_key(const memory_map& m, std::uint32_t number) noexcept;
 
+// Has the calls of a site counted in a tally rather than recorded; false where it is no span, or not recorded now.
+bool count_site(std::uint32_t id, std::uint8_t tally) noexcept;
+bool is_counted(std::uint32_t id) noexcept;
+// Has a site that is counted recorded again.
+void record_site(std::uint32_t id) noexcept;
+
 // A site made at run time (the C ABI): its description and attributes are copied and live for ever.
 site* make_site(const site_description& d, const attribute_description* attributes, std::uint32_t count);
 

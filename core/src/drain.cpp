@@ -2,15 +2,20 @@
 #include "drain.hpp"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <random>
 #include <telltale/core/clock.hpp>
 #include <telltale/core/detail/write.hpp>
 
 #include "catalogue.hpp"
 #include "decode.hpp"
 #include "engine.hpp"
+#include "governor/tallies.hpp"
 #include "record.hpp"
 
 namespace telltale::detail {
@@ -185,6 +190,9 @@ void drain::read_record(const std::uint64_t* w, block_state& state, const sink_l
     case record_kind::thread:
       read_thread(w, state);
       break;
+    case record_kind::sample:
+      read_sample(w, state.thread);
+      break;
     case record_kind::padding:
       break;
   }
@@ -210,6 +218,8 @@ void drain::read_span(const std::uint64_t* w, const thread_info& thread, const s
     incomplete = are_missing || (parts != nullptr && parts->above_cap);
   }
   const site_info& s = site(h.site);
+  if (h.site >= calls_.size()) calls_.resize(sites_.size());
+  ++calls_[h.site < calls_.size() ? h.site : 0];
   attributes_.clear();
   decode_attributes(*source(), s.attributes, (h.flags & flag_no_static_attributes) != 0, w + header_words,
                     h.site != 0 ? h.payload_words : 0, attributes_);
@@ -416,6 +426,103 @@ void drain::purge_parts() {
   }
   std::erase_if(parts_, [&](const auto& p) { return p.second.pass + 2 < pass_ && !open.contains(p.first); });
   std::erase_if(announced_, [&](const auto& a) { return !open.contains(a.first); });
+}
+
+// --- calls of sites that are only counted -------------------------------------------------------------------------
+
+std::uint64_t drain::records_dropped() const noexcept {
+  memory_map* m = source();
+  if (m == nullptr) return 0;
+  std::uint64_t dropped = 0;
+  const std::uint32_t blocks = m->header->blocks.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < blocks; ++i) {
+    dropped += m->blocks[i].dropped[static_cast<std::size_t>(drop_reason::ring_full)].load(std::memory_order_relaxed);
+  }
+  return dropped;
+}
+
+void drain::read_sample(const std::uint64_t* w, const thread_info& thread) {
+  if (dead_ != nullptr) return;  // its counts went with its process
+  const record_header h = header_of(w);
+  const std::uint64_t* p = w + header_words;
+  const aggregates::sample s{static_cast<std::uint32_t>(p[0]), p[1], p[2], ns(h.time), ns(h.end)};
+  aggregates_.add_sample(site(h.site), static_cast<std::uint32_t>(p[0] >> 32), thread,
+                         {{h.trace_high, h.trace_low}, {h.parent}, find_scope(h.scope)}, s);
+}
+
+void drain::collect_counts(const std::vector<std::uint32_t>& sites) {
+  if (!converter_) return;
+  const std::int64_t now = ns(ticks());
+  for (tally_sheet* sheet = first_sheet(); sheet != nullptr; sheet = sheet->next) {
+    const sheet_state state = sheet->state.load(std::memory_order_acquire);
+    if (state == sheet_state::unused) continue;
+    const thread_info& thread = state_of(sheet->block.load(std::memory_order_relaxed)).thread;
+    for (std::uint32_t tally = 0; tally < sites.size(); ++tally) {
+      std::uint64_t calls = 0;
+      if (!read_tally(sheet->of[tally], calls)) continue;  // its thread is just writing: next time
+      aggregates_.add_count(site(sites[tally]), tally, sheet->number, thread, calls, now);
+    }
+    sheet_state ended = sheet_state::ended;
+    if (state == ended) sheet->state.compare_exchange_strong(ended, sheet_state::unused, std::memory_order_release);
+  }
+  counts_.counted.store(aggregates_.total_calls(), std::memory_order_relaxed);
+}
+
+void drain::tell_aggregates(const sink_list& sinks, std::int64_t age_ns) {
+  if (!converter_) return;
+  const std::int64_t now = ns(ticks());
+  const std::vector<aggregate> old = aggregates_.take(age_ns == 0 ? INT64_MAX : now - age_ns);
+  for (const aggregate& a : old) {
+    if (aggregate_id_ == 0)
+      aggregate_id_ = id_sequence(std::random_device{}() | std::uint64_t{std::random_device{}()} << 32);
+    attributes_.clear();
+    const auto add = [&](std::string_view key, std::uint32_t key_number, attribute_type type, std::uint64_t bits) {
+      attributes_.push_back({key, type, false, bits, {}, key_number});
+    };
+    const auto add_ns = [&](std::string_view key, std::uint32_t key_number, double value) {
+      add(key, key_number, attribute_type::float64, std::bit_cast<std::uint64_t>(std::round(value * 10) / 10));
+    };
+    add("aggregate.calls", key_number<"aggregate.calls">(), attribute_type::uint64, a.calls);
+    add("aggregate.timed", key_number<"aggregate.timed">(), attribute_type::uint64, a.durations.size());
+    if (a.durations.size() != 0) {
+      add_ns("aggregate.mean_ns", key_number<"aggregate.mean_ns">(), a.durations.mean());
+      if (a.durations.size() > 1) {
+        add_ns("aggregate.error_ns", key_number<"aggregate.error_ns">(), a.durations.error());
+      }
+      add_ns("aggregate.min_ns", key_number<"aggregate.min_ns">(), a.durations.least());
+      add_ns("aggregate.max_ns", key_number<"aggregate.max_ns">(), a.durations.greatest());
+    }
+    const std::string_view why = "over_budget";
+    attributes_.push_back(
+        {"aggregate.reason", attribute_type::string, false, 0, why, key_number<"aggregate.reason">()});
+    aggregate_id_ += id_step;
+    const span_view view{*a.site,
+                         a.place.scope.get(),
+                         a.thread,
+                         a.place.trace,
+                         {aggregate_id_},
+                         a.place.parent,
+                         a.begin_ns,
+                         a.end_ns,
+                         false,
+                         false,
+                         span_kind::internal,
+                         attributes_,
+                         {},
+                         {},
+                         origin_};
+    each(sinks, [&](sink& s) { s.on_aggregate(view); });
+  }
+  if (!old.empty()) each(sinks, [](sink& s) { s.on_batch_end(); });
+}
+
+void drain::say(telltale::site& line, std::span<const attribute_description> described,
+                const std::vector<attribute_view>& attributes, const sink_list& sinks) {
+  if (!converter_ || !line.on(described.data(), static_cast<std::uint32_t>(described.size()))) return;
+  const thread_info thread{0, static_cast<std::int64_t>(::getpid()), "telltale"};
+  const log_view view{site(line.id()), nullptr, thread, {}, {}, {}, ns(ticks()), attributes, origin_};
+  each(sinks, [&](sink& s) { s.on_log(view); });
+  each(sinks, [](sink& s) { s.on_batch_end(); });
 }
 
 const site_info& drain::site(std::uint32_t id) {

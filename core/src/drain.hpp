@@ -8,12 +8,15 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <telltale/core/sink.hpp>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "clock.hpp"
+#include "governor/aggregate.hpp"
 #include "memory.hpp"
 #include "scopes.hpp"
 
@@ -24,6 +27,7 @@ using sink_list = std::vector<std::shared_ptr<sink>>;
 // Counts that the drain publishes for stats().
 struct drain_counts {
   std::atomic<std::uint64_t> written{0};
+  std::atomic<std::uint64_t> counted{0};   // calls that were counted rather than recorded
   std::atomic<std::uint64_t> left_out{0};  // traces that the sampler left out
   std::atomic<std::uint64_t> stale_scopes{0};
   std::atomic<std::uint64_t> truncated{0};  // events, links and attributes above the cap of a span
@@ -59,6 +63,21 @@ class drain {
   // With rings in a file: lets go of what the sinks have got out (until then it is kept for a reader of the file).
   // Also after a flush.
   void release(const sink_list& sinks);
+
+  // For the governor: what was read so far, spans by call site since it last asked, and what was dropped for want of
+  // room.
+  std::uint64_t records_read() const noexcept { return counts_.written.load(std::memory_order_relaxed); }
+  std::uint64_t records_dropped() const noexcept;
+  std::vector<std::uint64_t> take_calls() { return std::exchange(calls_, {}); }
+  const std::string& name_of(std::uint32_t site_id) { return site(site_id).name; }
+  // Reads every thread's tallies; `sites`: of the tallies, by their number.
+  void collect_counts(const std::vector<std::uint32_t>& sites);
+  std::uint64_t calls_counted(std::uint32_t tally) const noexcept { return aggregates_.calls_of(tally); }
+  // Hands out what was gathered of sites that are only counted, where it is older than that.
+  void tell_aggregates(const sink_list& sinks, std::int64_t age_ns);
+  // A line of the library's own, without a record.
+  void say(telltale::site& line, std::span<const attribute_description> described,
+           const std::vector<attribute_view>& attributes, const sink_list& sinks);
 
  protected:
   // Over the memory of a process that died: replay.hpp.
@@ -106,6 +125,7 @@ class drain {
   void read_part(const record_header& h, const std::uint64_t* w);
   void read_loss(const record_header& h, block_state& state, const sink_list& sinks);
   void read_thread(const std::uint64_t* w, block_state& state);
+  void read_sample(const std::uint64_t* w, const thread_info& thread);
   void emit_loss(drop_reason why, std::uint64_t count, std::uint64_t since, const thread_info* thread,
                  const sink_list& sinks);
   void emit_waiting(const sink_list& sinks, std::uint64_t before_pass);
@@ -151,6 +171,10 @@ class drain {
   std::vector<waiting_span> waiting_;
   std::unordered_map<std::uint64_t, std::int64_t> announced_;  // open spans that were announced, and when last
   std::uint64_t told_no_memory_ = 0;
+
+  std::vector<std::uint64_t> calls_;  // spans read, by call site, since the governor asked
+  aggregates aggregates_;
+  std::uint64_t aggregate_id_ = 0;  // of the last one that was told
 
   // Reused, so that a record costs no allocation.
   std::vector<attribute_view> attributes_;

@@ -20,6 +20,8 @@
 #include "flight/export.hpp"
 #include "flight/recorder.hpp"
 #include "futex.hpp"
+#include "governor/governor.hpp"
+#include "governor/tallies.hpp"
 #include "metrics/collect.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/shards.hpp"
@@ -73,6 +75,7 @@ state& self() {
 constinit std::atomic<bool> configured{false};
 constinit std::atomic<phase> now_in{phase::idle};
 constinit std::atomic<overflow_policy> policy{overflow_policy::drop};
+constinit std::atomic<double> overhead{0};  // the governor's budget
 constinit drain_counts counts;
 // The drain sleeps on the first, threads that wait for room in their rings sleep on the second.
 constinit std::atomic<std::uint32_t> wake_ups{0};
@@ -119,6 +122,7 @@ std::chrono::microseconds pause_after(const drain::progress& p, std::chrono::mic
 void run(const std::shared_ptr<service>& me, clock_sample started) {
   is_drain_thread = true;
   drain d(started, counts);
+  governor g;
   std::chrono::microseconds pause(5000);  // the clock's rate is measured over this
   steady::time_point announce_at = steady::now() + std::chrono::milliseconds(500);
   if (const flight_options* flight = flight::settings()) export_dead_flights(*flight, *sinks_now());
@@ -144,10 +148,14 @@ void run(const std::shared_ptr<service>& me, clock_sample started) {
       d.announce_open(*sinks);
       announce_at = steady::now() + std::chrono::milliseconds(250);
     }
+    g.set_budget(overhead.load(std::memory_order_relaxed));
+    g.look(d, *sinks);
     bool complete = true;
     if (flush) {
+      if (stop) g.let_go();
       d.pass(*sinks);  // a span whose end overtook one of its parts
       d.settle(*sinks);
+      g.tell(d, *sinks);
       complete = flush_sinks(*sinks, deadline);
       d.release(*sinks);
     }
@@ -238,9 +246,11 @@ void after_fork_in_child() {
   if (now_in.load(std::memory_order_relaxed) == phase::running) now_in.store(phase::idle, std::memory_order_relaxed);
   flight::after_fork_in_child();
   reset_after_fork();
+  reset_tallies_after_fork();
   drain_asleep.store(false, std::memory_order_relaxed);
   waiting_for_room.store(0, std::memory_order_relaxed);
   counts.written.store(0, std::memory_order_relaxed);
+  counts.counted.store(0, std::memory_order_relaxed);
   counts.left_out.store(0, std::memory_order_relaxed);
   counts.stale_scopes.store(0, std::memory_order_relaxed);
   counts.truncated.store(0, std::memory_order_relaxed);
@@ -274,6 +284,7 @@ void prepare_once_locked(state& s, bool monotonic) {
 // Before anybody can record, let alone fork amid somebody's first record: the state is made and its locks are watched.
 [[gnu::constructor]] void at_load() {
   (void)self();
+  prepare_tallies();
   ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -359,9 +370,11 @@ result<void> configure_locked(state& s, const options& o, sink_list& sinks) {
   }
   const auto sampler = parse_sampler(o);
   if (!sampler) return sampler.error();
+  if (!(o.overhead >= 0 && o.overhead <= 1)) return error{"TELLTALE_OVERHEAD: the share is a number from 0 to 1"};
   prepare_once_locked(s, o.monotonic_clock);
   set_sampling(sampler->first, sampler->second);
   policy.store(o.overflow, std::memory_order_relaxed);
+  overhead.store(o.overhead, std::memory_order_relaxed);
   default_max_series.store(o.max_series, std::memory_order_relaxed);
   s.configured_sinks = std::move(sinks);
   publish_sinks_locked(s);
@@ -469,6 +482,13 @@ std::vector<error> read_environment(options& o) {
       complain(name, {"\"" + std::string(v) + "\" is neither " + std::string(first) + " nor " + std::string(second)});
     }
   };
+  if (const char* v = get("TELLTALE_OVERHEAD")) {
+    if (auto share = parse_share(v)) {
+      o.overhead = *share;
+    } else {
+      complain("TELLTALE_OVERHEAD", share.error());
+    }
+  }
   read_word("TELLTALE_OVERFLOW", "drop", "block",
             [&](bool second) { o.overflow = second ? overflow_policy::block : overflow_policy::drop; });
   read_word("TELLTALE_CLOCK", "tsc", "monotonic", [&](bool second) { o.monotonic_clock = second; });
@@ -750,6 +770,7 @@ statistics stats() {
   detail::memory_map* m = detail::memory();
   out.clock = detail::clock_description();
   out.written = detail::counts.written.load(std::memory_order_relaxed);
+  out.counted = detail::counts.counted.load(std::memory_order_relaxed);
   out.left_out = detail::counts.left_out.load(std::memory_order_relaxed);
   out.stale_scopes = detail::counts.stale_scopes.load(std::memory_order_relaxed);
   out.truncated = detail::counts.truncated.load(std::memory_order_relaxed);
@@ -776,7 +797,9 @@ statistics stats() {
   out.lost_scopes = m->header->lost_scopes.load(std::memory_order_relaxed);
   if (detail::now_in.load() == detail::phase::shut_down) at(drop_reason::shut_down) += detail::left_in_rings();
   const std::uint32_t slots = m->header->slots.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < slots; ++i) out.open_spans += detail::get(&m->slots[i].words[2]) != 0 ? 1u : 0u;
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    out.open_spans += detail::get(&m->slots[i].words[2]) != 0 && !detail::is_sample(&m->slots[i]) ? 1u : 0u;
+  }
   return out;
 }
 

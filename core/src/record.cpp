@@ -12,6 +12,7 @@
 #include <telltale/core/span.hpp>
 
 #include "engine.hpp"
+#include "governor/tallies.hpp"
 #include "memory.hpp"
 
 namespace telltale::detail {
@@ -50,6 +51,7 @@ thread_block* block_or_count() noexcept {
 
 // The header of a record that belongs to an open span, in this thread's ring; null when dropped. The payload follows.
 std::uint64_t* begin_part(open_slot* slot, record_kind kind, std::uint32_t site, std::size_t payload_words) noexcept {
+  if (is_sample(slot)) return nullptr;
   count_part(slot);
   const std::size_t bytes = record_bytes(payload_words);
   if (bytes > max_record_words * 8) {
@@ -354,6 +356,7 @@ void lengthen(open_slot* slot, std::size_t words) noexcept {
 }  // namespace
 
 void set_late(open_slot* slot, std::uint32_t key, attribute_type type, std::uint64_t bits) noexcept {
+  if (is_sample(slot)) return;
   const std::size_t used = slot_payload(*slot);
   if (used + 2 <= slot_payload_words) {
     put(&slot->words[header_words + used], late_key(key, type));
@@ -369,6 +372,7 @@ void set_late(open_slot* slot, std::uint32_t key, attribute_type type, std::uint
 }
 
 void set_late(open_slot* slot, std::uint32_t key, std::string_view value) noexcept {
+  if (is_sample(slot)) return;
   const std::size_t used = slot_payload(*slot);
   const std::size_t words = 2 + (kept_length(value) + 7) / 8;
   if (used + words <= slot_payload_words) {
@@ -395,12 +399,14 @@ void add_link(open_slot* slot, const context& target, link_kind kind) noexcept {
 }
 
 void fail(open_slot* slot, std::string_view code) noexcept {
+  if (is_sample(slot)) return;
   add_to_first_word(slot, std::uint64_t{state_failed} << 16);
   set_late(slot, key_number<"error.type">(), code);
 }
 
 void set_kind(open_slot* slot, span_kind kind) noexcept {
   const std::uint64_t mask = std::uint64_t{state_kind_mask} << (16 + state_kind_shift);
+  if (is_sample(slot)) return;
   put(&slot->words[0],
       (get(&slot->words[0]) & ~mask) | std::uint64_t{static_cast<std::uint8_t>(kind)} << (16 + state_kind_shift));
 }
@@ -409,7 +415,68 @@ std::uint64_t* begin_event(open_slot* slot, const site& s, std::size_t payload_w
   return begin_part(slot, record_kind::event, s.id(), payload_words);
 }
 
+// --- calls of sites that are only counted -------------------------------------------------------------------------
+
+open_slot* sample_call(const site& s) noexcept {
+  tally_sheet* sheet = own_sheet();
+  if (sheet == nullptr) {
+    count_no_memory();
+    return nullptr;
+  }
+  thread_block* b = attach();
+  thread_state& state = tls;
+  if (b != nullptr) sheet->block.store(b->index, std::memory_order_relaxed);
+  tally& t = sheet->of[s.tally()];
+  const std::uint64_t before = t.armed.load(std::memory_order_relaxed);
+  // A sheet that was just taken holds what its last thread left over; this call was counted elsewhere.
+  const std::int64_t left = std::max<std::int64_t>(t.left.load(std::memory_order_relaxed), 0);
+  const std::uint64_t calls = before - static_cast<std::uint64_t>(left) + 1;
+  const std::uint64_t one_in = calls_per_sample(s.tally());
+  // The first call of all isn't drawn: it only sets out.
+  const bool is_drawn = before != 0 && left == 0;
+  const std::uint64_t distance = draw_distance(one_in, next_id(state));
+  t.left.store(-1, std::memory_order_relaxed);
+  t.armed.store(calls + distance - 1, std::memory_order_release);
+  t.left.store(static_cast<std::int64_t>(distance) - 1, std::memory_order_release);
+  if (!is_drawn || b == nullptr) return nullptr;
+
+  open_slot* slot = b->top != b->top_end ? b->top++ : take_slot_slow();
+  if (slot == nullptr) return nullptr;
+  std::uint64_t* w = slot->words;
+  put(&w[0], first_word(record_bytes(3), record_kind::sample, s.id()));
+  put(&w[1], second_word(state.current.scope.value, 3));
+  put_pair(&w[4], state.current.trace);
+  put(&w[6], next_id(state));
+  put(&w[7], state.current.span.value);
+  put(&w[header_words], sheet->number | std::uint64_t{s.tally()} << 32);
+  put(&w[header_words + 1], calls);
+  put(&w[header_words + 2], one_in);
+  std::atomic_ref<std::uint64_t>(w[2]).store(ticks_of(b), std::memory_order_release);
+  return slot;
+}
+
+void close_sample(open_slot* slot) noexcept {
+  const std::uint64_t end = ticks();
+  thread_block* b = tls.block;
+  // What finds no room is no loss: the call is counted, and any sample will do.
+  if (has_ring(b) && slot->block != abandoned_block && engine::when_full() != full_action::drop_shut_down) {
+    const std::size_t bytes = record_bytes(3);
+    std::uint64_t* p = tell_losses(b, bytes) && tell_thread(b) ? place(b, bytes) : nullptr;
+    if (p != nullptr) {
+      copy_record(p, slot, bytes, end);
+      publish(b, bytes);
+    }
+  }
+  if (has_ring(b) && b->top == slot + 1) {
+    put(&slot->words[2], 0);
+    b->top = slot;
+  } else {
+    free_slot(slot, b);
+  }
+}
+
 bool copy_open_span(const open_slot& slot, std::uint64_t (&words)[slot_words]) noexcept {
+  if (is_sample(&slot)) return false;
   auto& shared = const_cast<open_slot&>(slot);  // atomic_ref wants it so; nothing of it changes
   const std::uint64_t since = std::atomic_ref<std::uint64_t>(shared.words[2]).load(std::memory_order_acquire);
   if (since == 0) return false;
@@ -420,6 +487,7 @@ bool copy_open_span(const open_slot& slot, std::uint64_t (&words)[slot_words]) n
 }
 
 context slot_context(const open_slot* slot) noexcept {
+  if (is_sample(slot)) return tls.current;
   context c;
   c.trace = {get(&slot->words[4]), get(&slot->words[5])};
   c.span = {get(&slot->words[6])};

@@ -48,4 +48,16 @@ result<std::chrono::milliseconds> parse_duration(std::string_view text) {
                "\" is no duration: write a whole number of ms, s, m or h, for example 250ms"};
 }
 
+result<double> parse_share(std::string_view text) {
+  if (text == "off") return 0.0;
+  double percent = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (failed == std::errc{} &&
+      std::string_view{end, static_cast<std::size_t>(text.data() + text.size() - end)} == "%" && percent > 0 &&
+      percent <= 100) {
+    return percent / 100;
+  }
+  return error{"\"" + std::string(text) + "\" is no share: write a percentage such as 1% or 0.5%, or off"};
+}
+
 }  // namespace telltale::detail

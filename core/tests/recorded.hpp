@@ -13,8 +13,9 @@ namespace telltale::testing {
 // Starts with the given options (no sinks but this one), and takes itself away at the end.
 class recorded {
  public:
-  explicit recorded(options o = {}) {
+  explicit recorded(options o = {}, double overhead = 0) {
     o.sinks = "none";
+    o.overhead = overhead;
     const auto started = start(o);
     EXPECT_TRUE(started) << started.error().message;
     flush();

@@ -62,7 +62,7 @@ bool replay::is_whole(const std::uint64_t* w, std::uint64_t room) const noexcept
   if (bytes == 0 || bytes > room) return false;
   const record_kind kind = kind_of(w);
   if (kind == record_kind::padding) return true;
-  if (kind > record_kind::thread) return false;
+  if (kind > record_kind::sample) return false;
   const std::size_t payload = w[1] >> 32 & 0xffff;
   if (kind == record_kind::loss) return bytes == line_bytes && w[6] < drop_reasons;
   if (record_bytes(payload) != bytes) return false;
@@ -75,6 +75,8 @@ bool replay::is_whole(const std::uint64_t* w, std::uint64_t room) const noexcept
       return payload >= 4 && w[header_words + 3] <= 4;
     case record_kind::thread:
       return payload >= 2 && (w[header_words + 1] & 0xffffffff) <= (payload - 2) * 8;
+    case record_kind::sample:
+      return payload == 3 && is_time(w[3]);
     default:
       return true;
   }
@@ -162,6 +164,7 @@ std::uint64_t replay::step(const thread_block& b, std::uint64_t at, std::uint64_
       last_thread_[b.index] = static_cast<std::uint32_t>(thread_infos_.size() - 1);
       break;
     }
+    case record_kind::sample:  // the counts that belong to it went with its process
     case record_kind::padding:
       break;
   }

@@ -48,6 +48,8 @@ std::vector<metric> own_figures(const std::map<std::string, std::uint64_t>& over
   for (std::size_t r = 0; r < drop_reasons; ++r) {
     add(dropped, whole(s.dropped[r]), "reason", to_string(static_cast<drop_reason>(r)));
   }
+  one("telltale.records.aggregated", counter, "{call}", "calls of spans that were counted rather than recorded",
+      whole(s.counted));
   one("telltale.values.truncated", counter, "{value}", "values that were cut to a cap", whole(s.truncated));
   one("telltale.scopes.lost", counter, "{scope}", "scopes whose attributes could not be kept", whole(s.lost_scopes));
   one("telltale.records.stale_scope", counter, "{record}", "records whose inherited attributes were gone",

@@ -35,6 +35,7 @@ class json_sink final : public sink {
   void on_span(const span_view& s) override { write(s, "complete"); }
   void on_open_span(const span_view& s) override { write(s, "open"); }
   void on_lost_span(const span_view& s) override { write(s, "lost"); }
+  void on_aggregate(const span_view& s) override { write(s, "aggregate"); }
 
   void on_other_process(std::int64_t) override {
     sites_.clear();

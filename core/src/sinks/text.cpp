@@ -56,6 +56,7 @@ class text_sink final : public sink {
   }
 
   void on_open_span(const span_view& s) override { unfinished(s, " is still open after "); }
+  void on_aggregate(const span_view& s) override { unfinished(s, " aggregated over "); }
   void on_lost_span(const span_view& s) override { unfinished(s, " was lost, when its process died, after "); }
 
   void on_log(const log_view& l) override {

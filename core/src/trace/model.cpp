@@ -98,6 +98,20 @@ void recording::on_span(const span_view& s) {
   spans_.push_back(std::move(out));
 }
 
+void recording::on_aggregate(const span_view& s) {
+  on_span(s);
+  const std::lock_guard lock(mutex_);
+  if (spans_.empty() || spans_.back().id != s.span) return;  // there was no room for it
+  trace_span& a = spans_.back();
+  double mean_ns = 0;
+  for (const attribute_view& v : s.attributes) {
+    if (v.key == "aggregate.calls") a.calls = v.bits;
+    if (v.key == "aggregate.mean_ns") mean_ns = std::bit_cast<double>(v.bits);
+  }
+  const double all_ns = std::min(mean_ns * static_cast<double>(a.calls), static_cast<double>(s.end_ns - s.begin_ns));
+  a.end_ns = a.begin_ns + static_cast<std::int64_t>(all_ns);
+}
+
 void recording::on_log(const log_view& l) {
   const std::lock_guard lock(mutex_);
   if (lines_.size() >= max_spans_) {

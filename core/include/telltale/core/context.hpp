@@ -69,20 +69,23 @@ namespace detail {
 
 struct thread_block;
 struct metric_shard;
+struct tally_sheet;
 
 // A shard in which nothing can be counted: that of threads that have counted nothing yet.
 TELLTALE_EXPORT extern constinit metric_shard no_shard;
+TELLTALE_EXPORT extern constinit tally_sheet no_tallies;
 
 // Everything a call site needs to know about its thread. One per thread and process, since the library is shared.
 struct thread_state {
   context current;
-  thread_block* block = nullptr;    // this thread's ring and slots; until its first record an empty one, never null
-  std::uint64_t id_state = 0;       // see next_id()
-  metric_shard* shard = &no_shard;  // where this thread's metrics count; see cells.hpp
+  thread_block* block = nullptr;       // this thread's ring and slots; until its first record an empty one, never null
+  std::uint64_t id_state = 0;          // see next_id()
+  metric_shard* shard = &no_shard;     // where this thread's metrics count; see cells.hpp
+  tally_sheet* tallies = &no_tallies;  // where it counts the calls of spans that fire too often; see tally.hpp
 };
 static_assert(std::is_trivially_destructible_v<thread_state>);
 
-// initial-exec: one load from the thread pointer, also when the library came in through dlopen (56 bytes of the
+// initial-exec: one load from the thread pointer, also when the library came in through dlopen (64 bytes of the
 // loader's spare static TLS).
 TELLTALE_EXPORT extern constinit thread_local thread_state tls __attribute__((tls_model("initial-exec")));
 

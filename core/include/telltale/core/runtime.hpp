@@ -47,6 +47,11 @@ struct options {
   std::string sampler = "parentbased_always_on";
   double sample_ratio = 1.0;  // of traceidratio: from 0 to 1
 
+  // What telemetry may take of the program's processor time (of one core's where the program uses less), from 0 to 1.
+  // A span that fires so often that it would take more is counted exactly and timed by sample until it fires less; 0:
+  // never.
+  double overhead = 0.01;
+
   // The flight recorder: a directory for a file that holds the rings and open spans, so that they outlive the process
   // (flight.hpp). "DIR?keep=2&service=NAME"; empty: none.
   std::string flight = {};
@@ -59,9 +64,9 @@ struct options {
   std::uint32_t max_series = 2000;
 
   // TELLTALE_LOG (else RUST_LOG), TELLTALE_TRACE, TELLTALE_SINKS, TELLTALE_BAGGAGE, TELLTALE_RING, TELLTALE_MEMORY,
-  // TELLTALE_OVERFLOW, TELLTALE_FLIGHT, TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK, TELLTALE_MAX_SERIES, OTEL_TRACES_SAMPLER
-  // and OTEL_TRACES_SAMPLER_ARG; TRACING_ENABLED and OTLP_ENDPOINT add a sink. Fails at the first value it cannot read,
-  // and names it.
+  // TELLTALE_OVERFLOW, TELLTALE_OVERHEAD, TELLTALE_FLIGHT, TELLTALE_EXIT_TIMEOUT, TELLTALE_CLOCK, TELLTALE_MAX_SERIES,
+  // OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG; TRACING_ENABLED and OTLP_ENDPOINT add a sink. Fails at the first
+  // value it cannot read, and names it.
   TELLTALE_EXPORT static result<options> from_environment();
 };
 
@@ -93,11 +98,11 @@ TELLTALE_EXPORT shutdown_report shutdown(std::chrono::milliseconds timeout = std
 // The name under which this thread appears (at most 63 bytes); by default the operating system's.
 TELLTALE_EXPORT void name_thread(std::string_view name);
 
-// The library watches itself. produced = written + dropped, per thread and over all of them, whenever the rings are
-// empty (after flush()).
+// The library watches itself. produced = written + dropped + counted, whenever the rings are empty (after flush()).
 struct statistics {
   std::uint64_t written = 0;                         // records the drain has handed to the sinks
   std::uint64_t dropped[detail::drop_reasons] = {};  // by reason, see to_string(drop_reason)
+  std::uint64_t counted = 0;                         // calls of spans that were counted rather than recorded
   std::uint64_t left_out = 0;                        // traces that the sampler left out
   std::uint64_t truncated = 0;                       // values that were cut to a cap
   std::uint64_t lost_scopes = 0;                     // scopes whose attributes could not be kept

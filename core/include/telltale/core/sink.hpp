@@ -136,6 +136,10 @@ class sink {
   // A span that was open when its process died; `end_ns` is the last sign of life. It is marked as failed, with
   // error.type = "lost".
   virtual void on_lost_span(const span_view& s) { on_span(s); }
+  // Calls of one span, told as one because they were too many to record each: from begin_ns to end_ns there were
+  // `aggregate.calls` of them on that thread below that parent, and a sample of `aggregate.timed` took
+  // `aggregate.mean_ns` on average, ± `aggregate.error_ns` (95 %). Its id belongs to none of them.
+  virtual void on_aggregate(const span_view& s) { on_span(s); }
   virtual void on_log(const log_view&) {}
   // Records were dropped here, between what came before on that thread and what comes next.
   virtual void on_loss(const loss_view&) {}

@@ -45,11 +45,19 @@ class site {
   site(const site&) = delete;
   site& operator=(const site&) = delete;
 
+  enum mode : std::uint8_t {
+    unknown = 0,  // never hit
+    off = 1,
+    enabled = 2,
+    counted = 3,  // it fires too often: its calls are counted, and a sample of them is timed (detail/tally.hpp)
+  };
+  mode how() const noexcept { return state_.load(std::memory_order_acquire); }
+
   // One relaxed load and one compare. A site that was never hit answers true, so that the caller goes the slow way.
   bool maybe_on() const noexcept { return state_.load(std::memory_order_relaxed) != off; }
 
-  // Registered and on. What it says is as old as maybe_on()'s answer.
-  bool is_on() const noexcept { return state_.load(std::memory_order_acquire) == enabled; }
+  // Registered and recorded in full. What it says is as old as maybe_on()'s answer.
+  bool is_on() const noexcept { return how() == enabled; }
 
   // What maybe_on() left open: settles a site that was never hit. `attributes` must live for ever.
   bool on(const attribute_description* attributes, std::uint32_t count) noexcept {
@@ -61,15 +69,15 @@ class site {
   const site_description& description() const noexcept { return *description_; }
   // Index in the catalogue of the mapped memory; 0 until registered.
   std::uint32_t id() const noexcept { return id_; }
+  // The number of its tally, where it is `counted`.
+  std::uint8_t tally() const noexcept { return tally_; }
 
  private:
   friend struct detail::site_access;
-  static constexpr std::uint8_t unknown = 0;
-  static constexpr std::uint8_t off = 1;
-  static constexpr std::uint8_t enabled = 2;
 
-  std::atomic<std::uint8_t> state_{unknown};
-  std::uint32_t id_ = 0;  // written once before state_ leaves `unknown`
+  std::atomic<mode> state_{unknown};
+  std::uint8_t tally_ = 0;  // written once before state_ becomes `counted`
+  std::uint32_t id_ = 0;    // written once before state_ leaves `unknown`
   const site_description* description_;
   site* next_ = nullptr;
 };

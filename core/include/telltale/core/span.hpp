@@ -14,6 +14,7 @@
 // others see it in its slot.
 #pragma once
 
+#include <telltale/core/detail/tally.hpp>
 #include <telltale/core/detail/write.hpp>
 #include <type_traits>
 
@@ -83,7 +84,13 @@ class span {
     site& s = site_of_call();
     if (s.maybe_on()) [[unlikely]] {
       using table = decltype(attributes(detail::collect_table{}));
-      if (s.is_on() || s.on(table::entries, table::count)) attributes([&](const auto&... a) { begin(s, a...); });
+      const site::mode how = s.how();
+      if (how == site::counted) [[unlikely]] {
+        if (detail::count_call(s)) [[unlikely]]
+          begin_sample(s);
+      } else if (how == site::enabled || s.on(table::entries, table::count)) {
+        attributes([&](const auto&... a) { begin(s, a...); });
+      }
     }
   }
   [[gnu::always_inline]] ~span() {
@@ -175,9 +182,17 @@ class span {
   std::uint64_t former_rest_;
 
  private:
+  // A call that is timed is no span: it gives nobody its context. Its end looks like a root's, which is rare anyway.
+  [[gnu::noinline, gnu::cold]] void begin_sample(const site& s) noexcept {
+    former_span_ = 0;
+    former_rest_ = 0;
+    slot_ = detail::sample_call(s);
+  }
+
   // Nothing was current before it: the trace ends with the span that began it. (Static, as begin_large is, so that the
   // object's address is never taken and it lives in registers.)
   [[gnu::noinline]] static void end_root(detail::open_slot* slot, std::uint64_t former_rest) noexcept {
+    if (detail::is_sample(slot)) return detail::close_sample(slot);
     const bool ends_trace = detail::began_trace(slot);
     detail::close(slot);
     detail::store_position(detail::tls.current, {0, former_rest});

@@ -36,6 +36,9 @@ struct trace_span {
   std::int64_t end_ns = 0;
   bool failed = false;
   bool open = false;  // it had not ended when it was recorded; end_ns is when that was
+  // How many calls it stands for. More than one: they were counted, and it ends when they would have ended one after the
+  // other, going by the sample that was timed.
+  std::uint64_t calls = 1;
   std::vector<std::pair<std::string, attribute_value>> attributes;  // its own first, then inherited ones
   std::vector<trace_link> links;
   std::string thread;
@@ -51,6 +54,7 @@ class TELLTALE_EXPORT recording final : public sink {
   explicit recording(std::size_t max_spans = 1'000'000) : max_spans_(max_spans) {}
 
   void on_span(const span_view& s) override;
+  void on_aggregate(const span_view& s) override;
   void on_log(const log_view& l) override;
   void on_loss(const loss_view& l) override;
   std::uint64_t dropped() const override;

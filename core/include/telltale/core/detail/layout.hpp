@@ -40,6 +40,8 @@ enum class record_kind : std::uint8_t {
   link = 5,
   loss = 6,    // payload: reason, count, time of the first
   thread = 7,  // payload: operating system's thread id, name: who writes from here on
+  sample = 8,  // one call of a site that is only counted: a span without attributes. Payload: numbers of
+               // the thread's sheet (32) and of the tally (32), calls counted up to this one, one in how many is timed
 };
 
 struct record_header {

@@ -238,6 +238,10 @@ inline void opened(const opening& o) noexcept {
 inline std::uint64_t id_in(const open_slot* slot) noexcept {
   return get(&slot->words[6]);
 }
+// Whether it holds a call that is timed rather than a span (tally.hpp).
+inline bool is_sample(const open_slot* slot) noexcept {
+  return (get(&slot->words[0]) >> 8 & 0xff) == static_cast<std::uint8_t>(record_kind::sample);
+}
 inline bool began_trace(const open_slot* slot) noexcept {
   return (get(&slot->words[0]) >> 16 & state_began_trace) != 0;
 }
