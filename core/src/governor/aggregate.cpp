@@ -28,7 +28,8 @@ double sample_statistics::error() const noexcept {
                                   2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
                                   2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045};
   const auto freedom = static_cast<double>(size_ - 1);
-  const double t = size_ - 2 < std::size(quantiles) ? quantiles[size_ - 2] : 1.960 + 2.372 / freedom;
+  const double t =
+      size_ - 2 < std::size(quantiles) ? quantiles[size_ - 2] : 1.95996 + 2.3722 / freedom + 2.823 / freedom / freedom;
   return t * std::sqrt(squares_ / freedom / static_cast<double>(size_));
 }
 

@@ -111,7 +111,7 @@ governor::clocks governor::read_clocks(const drain& d) {
 }
 
 void governor::look(drain& d, const sink_list& sinks) {
-  if (budget_ == 0 && counted_.empty()) return;
+  if (budget_ == 0) return let_go();
   const auto now = std::chrono::steady_clock::now();
   if (now - last_.at < period) return;
   if (!counted_.empty()) {

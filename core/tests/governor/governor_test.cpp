@@ -26,7 +26,7 @@ std::uint64_t number(const telltale::trace_span& s, std::string_view key) {
 }
 std::uint64_t number_of(const std::vector<telltale::trace_span>& spans, std::string_view name) {
   std::uint64_t n = 0;
-  for (const auto& s : spans) n += s.name == name ? 1 : 0;
+  for (const auto& s : spans) n += s.name == name ? 1u : 0u;
   return n;
 }
 std::uint64_t calls_of(const std::vector<telltale::trace_span>& spans, std::string_view name) {
@@ -98,7 +98,7 @@ TEST(Governor, CountsExactlyTimesASampleAndLeavesTheRestWhole) {
   EXPECT_LT(timed, counted / 2);
 
   std::uint64_t said = 0;
-  for (const auto& l : r.lines()) said += l.message.starts_with("span hot is only counted from here on") ? 1 : 0;
+  for (const auto& l : r.lines()) said += l.message.starts_with("span hot is only counted from here on") ? 1u : 0u;
   EXPECT_EQ(said, 1u);
 }
 
@@ -198,7 +198,7 @@ TEST(Governor, LetsGoWhenTheRateFalls) {
   }
   EXPECT_GT(calls, 100u) << "not before there was room for a second";
   std::uint64_t said = 0;
-  for (const auto& l : r.lines()) said += l.message == "span bursty is recorded in full again" ? 1 : 0;
+  for (const auto& l : r.lines()) said += l.message == "span bursty is recorded in full again" ? 1u : 0u;
   EXPECT_EQ(said, 1u);
 }
 
