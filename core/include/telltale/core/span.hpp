@@ -85,11 +85,13 @@ class span {
     if (s.maybe_on()) [[unlikely]] {
       using table = decltype(attributes(detail::collect_table{}));
       const site::mode how = s.how();
-      if (how == site::counted) [[unlikely]] {
-        if (detail::count_call(s)) [[unlikely]]
-          begin_sample(s);
-      } else if (how == site::enabled || s.on(table::entries, table::count)) {
+      if (how == site::enabled || (how != site::counted && s.on(table::entries, table::count))) {
         attributes([&](const auto&... a) { begin(s, a...); });
+      } else if (how == site::counted && detail::count_call(s)) {
+        // A call that is timed is no span: it gives nobody its context. Its end looks like a root's, rare anyway.
+        former_span_ = 0;
+        former_rest_ = 0;
+        slot_ = detail::sample_call(s);
       }
     }
   }
@@ -182,13 +184,6 @@ class span {
   std::uint64_t former_rest_;
 
  private:
-  // A call that is timed is no span: it gives nobody its context. Its end looks like a root's, which is rare anyway.
-  [[gnu::noinline, gnu::cold]] void begin_sample(const site& s) noexcept {
-    former_span_ = 0;
-    former_rest_ = 0;
-    slot_ = detail::sample_call(s);
-  }
-
   // Nothing was current before it: the trace ends with the span that began it. (Static, as begin_large is, so that the
   // object's address is never taken and it lives in registers.)
   [[gnu::noinline]] static void end_root(detail::open_slot* slot, std::uint64_t former_rest) noexcept {
