@@ -80,6 +80,13 @@ void aggregates::add_sample(const site_info& site, std::uint32_t tally, const th
   told& t = told_of(s.sheet, tally);
   t.last = std::move(place);
   t.one_in = s.one_in;
+  // What was counted before the first sample of all is told where that was.
+  for (aggregate& a : open_) {
+    if (a.tally != tally || a.sheet != s.sheet || a.one_in != 0) continue;
+    a.place = t.last;
+    a.one_in = t.one_in;
+    a.thread = thread;
+  }
   const std::int64_t since = t.until_ns != 0 ? std::min(t.until_ns, s.begin_ns) : s.begin_ns;
   aggregate& a = open(site, tally, s.sheet, thread, t, since);
   count(a, t, s.calls, s.end_ns);

@@ -48,11 +48,17 @@ bool ends_in_line(std::string_view lines, progress done) noexcept {
   return done.bytes != 0 && done.bytes != lines.size() && lines[done.bytes - 1] != '\n';
 }
 
+// A named pipe that nobody reads is an error: the program would wait for a reader before it has done anything.
 int open_for_append(const std::string& path, int more = 0) noexcept {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | more, 0644);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | more, 0644);
+  if (fd >= 0) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return fd;
 }
 
 error cannot_open(const std::string& path, int error_number) {
+  if (error_number == ENXIO) {
+    return error{"cannot open \"" + path + "\" for writing: nobody reads that pipe. Start its reader first."};
+  }
   return error{"cannot open \"" + path + "\" for writing: " + why(error_number) +
                ". Check that its directory exists and that this user may write there, or name another file in "
                "TELLTALE_SINKS."};

@@ -101,6 +101,17 @@ TEST(Aggregates, CountsWithoutASampleGoWhereTheLastOneWas) {
   EXPECT_EQ(told[0].end_ns, 900);
 }
 
+TEST(Aggregates, CountsBeforeTheFirstSampleGoWhereThatIs) {
+  aggregates a;
+  a.add_count(inner, 0, 0, worker, 300, 90);
+  a.add_sample(inner, 0, worker, below(7), {0, 1000, 500, 100, 150});
+  const auto told = a.take(INT64_MAX);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].calls, 1000u);
+  EXPECT_EQ(told[0].place.parent.value, 7u);
+  EXPECT_EQ(told[0].begin_ns, 90);
+}
+
 TEST(Aggregates, ASampleReadAfterALaterCountAddsNothingTwice) {
   aggregates a;
   a.add_count(inner, 0, 0, worker, 1200, 900);

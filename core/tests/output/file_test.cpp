@@ -1,6 +1,8 @@
 // Files: rolling by size and age, failures that are counted and said once, and the queue in front of them.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utime.h>
 
 #include <csignal>
@@ -34,6 +36,26 @@ TEST(RollingFile, NeverGrowsBeyondItsSizeAndKeepsTheNumberAskedFor) {
   EXPECT_EQ(contents(dir / "app.log.1").size(), 20u);
   EXPECT_EQ(contents(dir / "app.log.2").size(), 20u);
   EXPECT_FALSE(std::filesystem::exists(dir / "app.log.3"));
+}
+
+TEST(NamedPipe, WithoutAReaderIsAnErrorAndNoWait) {
+  const temporary_directory dir;
+  const std::string path = dir / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto refused = file_target(path);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "cannot open \"" + path + "\" for writing: nobody reads that pipe. Start its reader first.");
+
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  const auto target = file_target(path);
+  ASSERT_TRUE(target) << target.error().message;
+  ASSERT_TRUE((*target)->write(ten));
+  char got[32] = "";
+  EXPECT_EQ(::read(reader, got, sizeof got), 10);
+  EXPECT_EQ(std::string_view(got), ten);
+  ::close(reader);
 }
 
 TEST(RollingFile, UsesItsSizeExactly) {
