@@ -130,6 +130,10 @@ bool register_site(site& s, const attribute_description* attributes, std::uint32
   if (site_access::settled(s)) return site_access::is_on(s);
   engine::ensure_configured();
   pin_once(&s);
+  return register_own_site(s, attributes, count);
+}
+
+bool register_own_site(site& s, const attribute_description* attributes, std::uint32_t count) noexcept {
   const std::lock_guard lock(registry_mutex);
   if (site_access::settled(s)) return site_access::is_on(s);
   memory_map* m = memory_locked();

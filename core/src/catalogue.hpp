@@ -18,6 +18,10 @@ void apply_filters_locked(const filter& log, const filter& trace) noexcept;
 site_info read_site(const memory_map& m, std::uint32_t id);
 std::string_view read_key(const memory_map& m, std::uint32_t number) noexcept;
 
+// register_site() for a site of this library itself, which stays loaded anyway: never takes the loader's lock, which
+// whoever waits for the drain may hold.
+bool register_own_site(site& s, const attribute_description* attributes, std::uint32_t count) noexcept;
+
 // Has the calls of a site counted in a tally rather than recorded; false where it is no span, or not recorded now.
 bool count_site(std::uint32_t id, std::uint8_t tally) noexcept;
 bool is_counted(std::uint32_t id) noexcept;

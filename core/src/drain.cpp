@@ -518,7 +518,7 @@ void drain::tell_aggregates(const sink_list& sinks, std::int64_t age_ns) {
 
 void drain::say(telltale::site& line, std::span<const attribute_description> described,
                 const std::vector<attribute_view>& attributes, const sink_list& sinks) {
-  if (!converter_ || !line.on(described.data(), static_cast<std::uint32_t>(described.size()))) return;
+  if (!converter_ || !register_own_site(line, described.data(), static_cast<std::uint32_t>(described.size()))) return;
   const thread_info thread{0, static_cast<std::int64_t>(::getpid()), "telltale"};
   const log_view view{site(line.id()), nullptr, thread, {}, {}, {}, ns(ticks()), attributes, origin_};
   each(sinks, [&](sink& s) { s.on_log(view); });
