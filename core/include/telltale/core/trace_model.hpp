@@ -36,8 +36,8 @@ struct trace_span {
   std::int64_t end_ns = 0;
   bool failed = false;
   bool open = false;  // it had not ended when it was recorded; end_ns is when that was
-  // How many calls it stands for. More than one: they were counted, and it ends when they would have ended one after the
-  // other, going by the sample that was timed.
+  // How many calls it stands for. More than one: they were counted, and it ends when they would have ended one after
+  // the other, going by the sample that was timed.
   std::uint64_t calls = 1;
   std::vector<std::pair<std::string, attribute_value>> attributes;  // its own first, then inherited ones
   std::vector<trace_link> links;
