@@ -69,7 +69,8 @@ def main():
     here = pathlib.Path(__file__).resolve().parent
     program = peer.build("jaeger", "Jaeger", here / "jaeger", "github.com/jaegertracing/jaeger/cmd/all-in-one")
     failed = 0
-    for protocol, compression in (("grpc", "none"), ("grpc", "gzip"), ("http/protobuf", "gzip")):
+    for protocol, compression in (("grpc", "none"), ("grpc", "gzip"), ("http/protobuf", "gzip"),
+                                  ("http/json", "none"), ("http/json", "gzip")):
         with tempfile.TemporaryDirectory() as folder:
             jaeger = Jaeger(program, folder)
             port = jaeger.grpc if protocol == "grpc" else jaeger.http
