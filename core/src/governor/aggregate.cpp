@@ -103,10 +103,9 @@ void aggregates::add_count(const site_info& site, std::uint32_t tally, std::uint
 
 std::vector<aggregate> aggregates::take(std::int64_t begun_before_ns) {
   std::vector<aggregate> taken = std::exchange(full_, {});
-  const auto others = std::stable_partition(open_.begin(), open_.end(),
-                                            [&](const aggregate& a) { return a.begin_ns < begun_before_ns; });
-  std::move(open_.begin(), others, std::back_inserter(taken));
-  open_.erase(open_.begin(), others);
+  std::vector<aggregate> others;
+  for (aggregate& a : open_) (a.begin_ns < begun_before_ns ? taken : others).push_back(std::move(a));
+  open_ = std::move(others);
   std::erase_if(taken, [](const aggregate& a) { return a.calls == 0 && a.durations.size() == 0; });
   return taken;
 }
