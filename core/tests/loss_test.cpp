@@ -23,6 +23,7 @@ class TinyRings : public ::testing::Test {
     o.ring_bytes = tiny;
     o.memory_bytes = 16 * tiny;
     o.overflow = p;
+    o.overhead = 0;  // each record, or its loss
     return o;
   }
 };

@@ -52,6 +52,7 @@ class OtlpExport : public ::testing::Test {
     telltale::options o;
     o.sinks = sinks;
     o.overflow = telltale::overflow_policy::block;
+    o.overhead = 0;  // each record
     const auto started = telltale::start(o);
     ASSERT_TRUE(started) << started.error().message;
   }

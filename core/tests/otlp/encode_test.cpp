@@ -78,6 +78,7 @@ class OtlpEncoding : public ::testing::Test {
     o.sinks = "none";
     o.trace = o.log = "trace";
     o.overflow = telltale::overflow_policy::block;
+    o.overhead = 0;  // each record
     ASSERT_TRUE(telltale::start(o));
     telltale::flush();
     telltale::add_sink(sink);

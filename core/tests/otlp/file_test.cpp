@@ -30,6 +30,7 @@ class variables {
 telltale::result<void> start_with(const std::string& sinks) {
   telltale::options o;
   o.sinks = sinks;
+  o.overhead = 0;  // each record
   return telltale::start(o);
 }
 

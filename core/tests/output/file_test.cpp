@@ -137,6 +137,7 @@ class Recording : public ::testing::Test {
     telltale::options o;
     o.sinks = sinks;
     o.overflow = telltale::overflow_policy::block;
+    o.overhead = 0;  // each record
     const auto started = telltale::start(o);
     ASSERT_TRUE(started) << started.error().message;
   }

@@ -25,6 +25,7 @@ class JsonLines : public ::testing::Test {
     o.log = "trace";
     o.sinks = "json:" + file + "?overflow=block";
     o.overflow = telltale::overflow_policy::block;
+    o.overhead = 0;  // each record
     const auto started = telltale::start(o);
     ASSERT_TRUE(started) << started.error().message;
   }

@@ -18,6 +18,7 @@ class Text : public ::testing::Test {
     o.trace = "trace";
     o.log = "trace";
     o.sinks = "text:" + file + "?overflow=block" + more;
+    o.overhead = 0;  // each record
     const auto started = telltale::start(o);
     ASSERT_TRUE(started) << started.error().message;
   }

@@ -157,6 +157,7 @@ class Timeline : public ::testing::Test {
     telltale::options o;
     o.sinks = kind + ":" + file;
     o.overflow = telltale::overflow_policy::block;
+    o.overhead = 0;  // each record
     const auto started = telltale::start(o);
     ASSERT_TRUE(started) << started.error().message;
     telltale::add_sink(kept);
