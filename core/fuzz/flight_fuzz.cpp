@@ -8,6 +8,7 @@
 #include "engine.hpp"
 #include "flight/replay.hpp"
 #include "format.hpp"
+#include "governor/tallies.hpp"
 #include "input.hpp"
 #include "record.hpp"
 #include "scopes.hpp"
@@ -33,6 +34,12 @@ bool engine::waits() noexcept {
 void engine::wake_drain() noexcept {}
 void engine::made_room() noexcept {}
 bool copy_open_span(const open_slot&, std::uint64_t (&)[slot_words]) noexcept {
+  return false;
+}
+tally_sheet* first_sheet() noexcept {
+  return nullptr;
+}
+bool read_tally(const tally&, std::uint64_t&) noexcept {
   return false;
 }
 

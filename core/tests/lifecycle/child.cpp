@@ -193,7 +193,7 @@ int flush_races() {
   std::thread other([&] {
     while (!stop) {
       TELLTALE_INFO("noise");
-      std::this_thread::yield();
+      std::this_thread::sleep_for(50us);  // every flush writes what was made meanwhile
     }
   });
   int late = 0;
