@@ -530,7 +530,7 @@ const site_info& drain::site(std::uint32_t id) {
   if (id >= m->header->sites.load(std::memory_order_acquire)) id = 0;
   if (id >= sites_.size()) sites_.resize(id + 1);
   if (sites_[id] == nullptr) {
-    sites_[id] = std::make_unique<site_info>(read_site(*m, id));
+    sites_[id] = std::make_unique<site_info>(id == 0 ? site_info{} : read_site(*m, id));  // number 0 is nobody's
     if (id == 0) {  // a call site for which the catalogue had no room
       sites_[id]->name = "(call site beyond the catalogue)";
       sites_[id]->module = "telltale";
