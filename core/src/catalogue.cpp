@@ -182,6 +182,12 @@ bool is_counted(std::uint32_t id) noexcept {
   return s != nullptr && s->how() == site::counted;
 }
 
+void record_counted_sites_locked() noexcept {
+  for (site* s = first_site; s != nullptr; s = site_access::next(*s)) {
+    if (s->how() == site::counted) site_access::record(*s);
+  }
+}
+
 void record_site(std::uint32_t id) noexcept {
   const std::lock_guard lock(registry_mutex);
   if (site* s = find_site_locked(id); s != nullptr && s->how() == site::counted) site_access::record(*s);

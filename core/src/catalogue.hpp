@@ -25,6 +25,8 @@ bool register_own_site(site& s, const attribute_description* attributes, std::ui
 // Has the calls of a site counted in a tally rather than recorded; false where it is no span, or not recorded now.
 bool count_site(std::uint32_t id, std::uint8_t tally) noexcept;
 bool is_counted(std::uint32_t id) noexcept;
+// The same for all of them: in the child of a fork nobody reads the counts. Needs registry_mutex.
+void record_counted_sites_locked() noexcept;
 // Has a site that is counted recorded again.
 void record_site(std::uint32_t id) noexcept;
 

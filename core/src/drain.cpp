@@ -450,6 +450,15 @@ void drain::read_sample(const std::uint64_t* w, const thread_info& thread) {
                          {{h.trace_high, h.trace_low}, {h.parent}, find_scope(h.scope)}, s);
 }
 
+void drain::pass_over_counts() {
+  for (tally_sheet* sheet = first_sheet(); sheet != nullptr; sheet = sheet->next) {
+    for (std::uint32_t tally = 0; tally < max_tallies; ++tally) {
+      std::uint64_t calls = 0;
+      if (read_tally(sheet->of[tally], calls) && calls != 0) aggregates_.pass_over(sheet->number, tally, calls);
+    }
+  }
+}
+
 void drain::collect_counts(const std::vector<std::uint32_t>& sites) {
   if (!converter_) return;
   const std::int64_t now = ns(ticks());

@@ -70,6 +70,8 @@ class drain {
   std::uint64_t records_dropped() const noexcept;
   std::vector<std::uint64_t> take_calls() { return std::exchange(calls_, {}); }
   const std::string& name_of(std::uint32_t site_id) { return site(site_id).name; }
+  // What is counted so far was told by a drain before this one.
+  void pass_over_counts();
   // Reads every thread's tallies; `sites`: of the tallies, by their number.
   void collect_counts(const std::vector<std::uint32_t>& sites);
   std::uint64_t calls_counted(std::uint32_t tally) const noexcept { return aggregates_.calls_of(tally); }

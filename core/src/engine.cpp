@@ -122,6 +122,7 @@ std::chrono::microseconds pause_after(const drain::progress& p, std::chrono::mic
 void run(const std::shared_ptr<service>& me, clock_sample started) {
   is_drain_thread = true;
   drain d(started, counts);
+  d.pass_over_counts();
   governor g;
   std::chrono::microseconds pause(5000);  // the clock's rate is measured over this
   steady::time_point announce_at = steady::now() + std::chrono::milliseconds(500);
@@ -247,6 +248,7 @@ void after_fork_in_child() {
   flight::after_fork_in_child();
   reset_after_fork();
   reset_tallies_after_fork();
+  record_counted_sites_locked();
   drain_asleep.store(false, std::memory_order_relaxed);
   waiting_for_room.store(0, std::memory_order_relaxed);
   counts.written.store(0, std::memory_order_relaxed);

@@ -67,6 +67,9 @@ class aggregates {
   void add_count(const site_info& site, std::uint32_t tally, std::uint32_t sheet, const thread_info& thread,
                  std::uint64_t calls, std::int64_t now_ns);
 
+  // Calls that were told before, by somebody else.
+  void pass_over(std::uint32_t sheet, std::uint32_t tally, std::uint64_t calls) { told_of(sheet, tally).calls = calls; }
+
   // Takes out the aggregates that began before that, or that fill more than there is room for.
   std::vector<aggregate> take(std::int64_t begun_before_ns);
 

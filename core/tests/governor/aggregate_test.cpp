@@ -122,6 +122,13 @@ TEST(Aggregates, ASampleReadAfterALaterCountAddsNothingTwice) {
   EXPECT_EQ(a.total_calls(), 1200u);
 }
 
+TEST(Aggregates, PassOverWhatWasToldBefore) {
+  aggregates a;
+  a.pass_over(0, 0, 1000);
+  a.add_count(inner, 0, 0, worker, 1200, 900);
+  EXPECT_EQ(a.total_calls(), 200u);
+}
+
 TEST(Aggregates, KeepThreadsSitesAndChancesApart) {
   aggregates a;
   const site_info other = site_named(4, "other");

@@ -242,6 +242,24 @@ TEST(Governor, CountsSpansOfTheCInterface) {
   EXPECT_EQ(calls_of(r.spans(), "from c") + lost_since(before), calls);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their allocators do not survive it
+TEST(Governor, AForkedChildRecordsInFullWhatItsParentCounted) {
+  recorded r({}, budget);
+  const auto hot = [] { TELLTALE_SPAN("before the fork"); };
+  call_until_counted(hot);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int i = 0; i < 10; ++i) hot();
+    telltale::flush();
+    const auto s = telltale::stats();
+    ::_exit(s.written == 10 && s.counted == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+#endif
+
 TEST(Governor, SwitchedOffItCountsNothing) {
   recorded r({}, 0);
   const auto before = telltale::stats();
