@@ -294,11 +294,11 @@ telltale::result<proving_key> engine::parse_key(std::vector<std::byte> bytes, co
                   state_->pool);
 }
 
-telltale::result<engine::proved> engine::prove(const proving_key& key, const witness& w) {
+telltale::result<engine::proved> engine::prove(const proving_key& key, const witness& w, stage_listener* stages) {
   const format::wtns& values = w.inner().values;
   return std::visit(
       [&]<class Curve>(const groth16::key<Curve>& k) -> telltale::result<proved> {
-        auto points = groth16::prove(k, values, state_->pool);
+        auto points = groth16::prove(k, values, state_->pool, std::nullopt, stages);
         if (!points) return points.error();
         TELLTALE_INFO("proved, and verified the proof", "domain"_a = k.header.domain_size);
         const auto first = values.values.begin() + 1;

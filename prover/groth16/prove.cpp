@@ -35,11 +35,13 @@ void evaluate_rows(const format::sparse_rows& rows, const std::vector<typename C
   });
 }
 
+// Empty where it was stopped.
 template <class Curve>
-secret_vector<integer<4>> h_scalars(const key<Curve>& k, scalars witness, thread_pool& pool) {
+secret_vector<integer<4>> h_scalars(const key<Curve>& k, scalars witness, thread_pool& pool, stage_listener* stages) {
   const std::size_t n = k.quotient.size();
   polynomial<Curve> a;
   polynomial<Curve> b;
+  if (!go_on(stages, "evaluate_rows")) return {};
   {
     TELLTALE_SPAN("evaluate_rows", "rows"_a = n, "coefficients"_a = k.a_rows.entries.size() + k.b_rows.entries.size());
     a.resize(n);
@@ -47,7 +49,7 @@ secret_vector<integer<4>> h_scalars(const key<Curve>& k, scalars witness, thread
     evaluate_rows<Curve>(k.a_rows, k.values, witness, a, pool);
     evaluate_rows<Curve>(k.b_rows, k.values, witness, b, pool);
   }
-  return k.quotient.scalars(std::move(a), std::move(b), pool);
+  return k.quotient.scalars(std::move(a), std::move(b), pool, stages);
 }
 
 // The five sums of a proof.
@@ -74,11 +76,15 @@ proof_points<Curve> assemble(const key<Curve>& k, const sums<Curve>& s, const bl
   return {a.to_affine(), b2.to_affine(), c.to_affine()};
 }
 
+telltale::error stopped() {
+  return {"the proof was stopped before it was made. Ask for it again."};
+}
+
 }  // namespace
 
 template <class Curve>
 telltale::result<proof_points<Curve>> prove(const key<Curve>& k, const format::wtns& witness, thread_pool& pool,
-                                            const std::optional<blinding>& fixed) {
+                                            const std::optional<blinding>& fixed, stage_listener* stages) {
   using fr = typename Curve::fr;
   if (witness.header.curve != Curve::id) {
     return telltale::error{std::string("cannot prove: the witness is over ") + name_of(witness.header.curve) +
@@ -94,34 +100,41 @@ telltale::result<proof_points<Curve>> prove(const key<Curve>& k, const format::w
   // A span says how many points were summed; how many scalars were zero, one or small is the witness's and stays here.
   sums<Curve> s;
   {
-    auto h = h_scalars(k, w, pool);
+    auto h = h_scalars(k, w, pool, stages);
+    if (h.empty() || !go_on(stages, "msm_h")) return stopped();
     TELLTALE_SPAN("msm_h", "points"_a = k.h.size());
     s.h = k.h.sum(scalars(h), pool);
     h = {};
   }
+  if (!go_on(stages, "msm_a")) return stopped();
   {
     TELLTALE_SPAN("msm_a", "points"_a = k.a.size());
     s.a = k.a.sum(w, pool);
   }
+  if (!go_on(stages, "msm_b1")) return stopped();
   {
     TELLTALE_SPAN("msm_b1", "points"_a = k.b1.size());
     s.b1 = k.b1.sum(w, pool);
   }
+  if (!go_on(stages, "msm_b2")) return stopped();
   {
     TELLTALE_SPAN("msm_b2", "points"_a = k.b2.size());
     s.b2 = k.b2.sum(w, pool);
   }
+  if (!go_on(stages, "msm_c")) return stopped();
   {
     TELLTALE_SPAN("msm_c", "points"_a = k.c.size());
     s.c = k.c.sum(w.subspan(std::size_t{k.header.publics} + 1), pool);
   }
 
   proof_points<Curve> proof;
+  if (!go_on(stages, "assemble")) return stopped();
   {
     TELLTALE_SPAN("assemble", "publics"_a = k.header.publics);
     const secret<blinding> blind(fixed ? *fixed : blinding{random_below(fr::modulus), random_below(fr::modulus)});
     proof = assemble(k, s, *blind);
   }
+  if (!go_on(stages, "verify")) return stopped();
   TELLTALE_SPAN_AS(verify, info, "verify", "publics"_a = k.header.publics);
   if (!k.check->accepts(proof, w.subspan(1, k.header.publics), pool)) {
     verify.fail("unsatisfied_witness");
@@ -134,8 +147,8 @@ telltale::result<proof_points<Curve>> prove(const key<Curve>& k, const format::w
 }
 
 template telltale::result<proof_points<bn254>> prove(const key<bn254>&, const format::wtns&, thread_pool&,
-                                                     const std::optional<blinding>&);
+                                                     const std::optional<blinding>&, stage_listener*);
 template telltale::result<proof_points<bls12_381>> prove(const key<bls12_381>&, const format::wtns&, thread_pool&,
-                                                         const std::optional<blinding>&);
+                                                         const std::optional<blinding>&, stage_listener*);
 
 }  // namespace prover::groth16

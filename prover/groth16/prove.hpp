@@ -15,14 +15,16 @@
 #include "prover/groth16/blinding.hpp"
 #include "prover/groth16/key.hpp"
 #include "telltale/core/result.hpp"
+#include "telltale/prover/stages.hpp"
 
 namespace prover::groth16 {
 
 // The proof, verified. An error, and never a proof, where the witness does not satisfy the circuit or does not belong
-// to the key. Uses the pool's threads; any number of calls may run at once with one key. `fixed` replaces the random
-// blinding, for tests only: such a proof hides nothing.
+// to the key, or where `stages` says to stop. Uses the pool's threads; any number of calls may run at once with one
+// key. `fixed` replaces the random blinding, for tests only: such a proof hides nothing.
 template <class Curve>
 telltale::result<proof_points<Curve>> prove(const key<Curve>& k, const format::wtns& witness, thread_pool& pool,
-                                            const std::optional<blinding>& fixed = std::nullopt);
+                                            const std::optional<blinding>& fixed = std::nullopt,
+                                            stage_listener* stages = nullptr);
 
 }  // namespace prover::groth16

@@ -78,34 +78,42 @@ vector_steps<Curve> steps_of(const vector::ntt_plan& plan, thread_pool& pool) {
 
 // Each transform is a span; c's begins with the products, while a and b are still values.
 template <class Curve>
-secret_vector<integer<4>> scalars_by(const auto& steps, polynomial<Curve> a, polynomial<Curve> b) {
+secret_vector<integer<4>> scalars_by(const auto& steps, polynomial<Curve> a, polynomial<Curve> b,
+                                     stage_listener* stages) {
   const std::size_t n = a.size();
   polynomial<Curve> c;
+  if (!go_on(stages, "intt_c")) return {};
   {
     TELLTALE_SPAN("intt_c", "size"_a = n);
     c.resize(n);
     steps.interpolate_products(a, b, c);
   }
+  if (!go_on(stages, "intt_a")) return {};
   {
     TELLTALE_SPAN("intt_a", "size"_a = n);
     steps.interpolate(a);
   }
+  if (!go_on(stages, "intt_b")) return {};
   {
     TELLTALE_SPAN("intt_b", "size"_a = n);
     steps.interpolate(b);
   }
+  if (!go_on(stages, "ntt_a")) return {};
   {
     TELLTALE_SPAN("ntt_a", "size"_a = n);
     steps.evaluate(a);
   }
+  if (!go_on(stages, "ntt_b")) return {};
   {
     TELLTALE_SPAN("ntt_b", "size"_a = n);
     steps.evaluate(b);
   }
+  if (!go_on(stages, "ntt_c")) return {};
   {
     TELLTALE_SPAN("ntt_c", "size"_a = n);
     steps.evaluate(c);
   }
+  if (!go_on(stages, "quotient")) return {};
   TELLTALE_SPAN("quotient", "size"_a = n);
   secret_vector<integer<4>> h(n);
   steps.quotient(a, b, c, h);
@@ -158,9 +166,11 @@ std::size_t quotient<Curve>::size() const noexcept {
 }
 
 template <class Curve>
-secret_vector<integer<4>> quotient<Curve>::scalars(secret_vector<fr> a, secret_vector<fr> b, thread_pool& pool) const {
+secret_vector<integer<4>> quotient<Curve>::scalars(secret_vector<fr> a, secret_vector<fr> b, thread_pool& pool,
+                                                   stage_listener* stages) const {
   return std::visit(
-      [&](const auto& t) { return scalars_by<Curve>(steps_of<Curve>(*t, pool), std::move(a), std::move(b)); }, tables_);
+      [&](const auto& t) { return scalars_by<Curve>(steps_of<Curve>(*t, pool), std::move(a), std::move(b), stages); },
+      tables_);
 }
 
 template class quotient<bn254>;

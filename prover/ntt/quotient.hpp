@@ -9,6 +9,7 @@
 #include "prover/ntt/domain.hpp"
 #include "prover/parallel/secret.hpp"
 #include "prover/vector/ntt.h"
+#include "telltale/prover/stages.hpp"
 
 namespace prover::ntt {
 
@@ -22,8 +23,9 @@ class quotient {
 
   std::size_t size() const noexcept;
 
-  // a and b hold size() elements each and are used up. The result: plain integers.
-  secret_vector<integer<4>> scalars(secret_vector<fr> a, secret_vector<fr> b, thread_pool& pool) const;
+  // a and b hold size() elements each and are used up. The result: plain integers; nothing where `stages` says to stop.
+  secret_vector<integer<4>> scalars(secret_vector<fr> a, secret_vector<fr> b, thread_pool& pool,
+                                    stage_listener* stages = nullptr) const;
 
  private:
   using shared_domain = std::shared_ptr<const domain<Curve>>;

@@ -19,6 +19,7 @@
 #include "telltale/prover/circuit.hpp"
 #include "telltale/prover/key.hpp"
 #include "telltale/prover/proof.hpp"
+#include "telltale/prover/stages.hpp"
 #include "telltale/prover/witness.hpp"
 
 namespace prover {
@@ -41,8 +42,8 @@ class engine {
     prover::proof proof;
     public_signals signals;
   };
-  // An error, and never a proof, where the witness does not satisfy the circuit.
-  telltale::result<proved> prove(const proving_key& key, const witness& w);
+  // An error, and never a proof, where the witness does not satisfy the circuit, or `stages` says to stop.
+  telltale::result<proved> prove(const proving_key& key, const witness& w, stage_listener* stages = nullptr);
 
   // The first constraint that the witness does not satisfy; nothing where it satisfies all. An error where the two
   // don't belong together.

@@ -3,6 +3,7 @@
 
 namespace prover {
 
+// It may throw: the proof then ends with that exception, having wiped and freed what it used.
 class stage_listener {
  public:
   // Called on the proving thread where a stage begins: "evaluate_rows", "intt_c", …, "msm_h", …, "assemble", "verify";
@@ -12,5 +13,10 @@ class stage_listener {
  protected:
   ~stage_listener() = default;
 };
+
+// Nobody listens: go on.
+inline bool go_on(stage_listener* listener, const char* stage) {
+  return listener == nullptr || listener->begins(stage);
+}
 
 }  // namespace prover
