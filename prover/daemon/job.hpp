@@ -81,17 +81,18 @@ struct accepted {
 };
 
 enum class refusal_reason : std::uint8_t {
-  bad_request,   // no payload, too many, no content
+  bad_request,   // no payload, too many, an empty one
   unknown_kind,  // nobody registered it
+  key,           // the kind's key can't be read
   too_large,     // can never fit: above the kind's limit, or above the memory budget
   queue_full,    // by count or by bytes; `retry_after` says when to come again
-  key_conflict,  // the idempotency key was used for another payload
+  key_conflict,  // the idempotency key was used for another request
   draining,      // the daemon is stopping
   journal,       // it could not be written down, so it was not accepted
 };
 constexpr std::string_view telltale_name(refusal_reason r) noexcept {
-  constexpr std::string_view names[] = {"bad_request",  "unknown_kind", "too_large", "queue_full",
-                                        "key_conflict", "draining",     "journal"};
+  constexpr std::string_view names[] = {"bad_request", "unknown_kind", "key",      "too_large",
+                                        "queue_full",  "key_conflict", "draining", "journal"};
   return names[static_cast<std::size_t>(r)];
 }
 struct refusal {
@@ -130,10 +131,10 @@ struct failure {
   std::string message;
 };
 
-// Where the time of a job went. `wall` is the share of the job's duration, phases that run at once dividing it; the
-// walls of all phases sum to `total`, what none of them covers being the phase "other". `busy` is time that threads
-// spent in it. Phases come in the order in which they began: queue, parse, witness, wait_key, wait_device,
-// evaluate_rows, intt_a …, msm_c, assemble, verify, store.
+// Where the time of a job went, from acceptance until its result was made. `wall` is the share of that time, phases
+// that run at once dividing it; the walls of all phases sum to `total`, what none of them covers being the phase
+// "other". `busy` is time that threads spent in it, 0 for waits. Phases come in the order in which they began: queue,
+// parse, witness, wait_key, wait_device, evaluate_rows, intt_c …, msm_c, assemble, verify, other.
 struct phase_time {
   std::string name;
   std::uint64_t count = 0;
@@ -141,7 +142,7 @@ struct phase_time {
   nanoseconds busy{0};
 };
 struct timing {
-  nanoseconds total{0};  // from acceptance to the terminal answer
+  nanoseconds total{0};
   std::vector<phase_time> phases;
 };
 

@@ -28,7 +28,7 @@ struct journal_entry {
     friend bool operator==(const part&, const part&) = default;
   };
   std::vector<part> parts;
-  unsigned starts = 0;  // calls of started(), over all runs of the daemon
+  unsigned starts = 0;  // calls of started() less those of put_back(), over all runs of the daemon
 };
 
 struct journalled_job {
@@ -52,6 +52,8 @@ class journal {
   // It is about to run. Counts up `starts`, so that a job that ends the process each time is given up; must survive a
   // kill of the process, not a loss of power.
   virtual telltale::result<void> started(const job_id& id) = 0;
+  // It was started, and given up because the daemon stops in good order: takes that start back.
+  virtual telltale::result<void> put_back(const job_id& id) = 0;
 
   // The one terminal answer. On return it survives a kill of the process, and the payloads may be dropped. Called again
   // after an error, until it succeeds.

@@ -18,26 +18,12 @@
 #include "prover/daemon/device.hpp"
 #include "prover/daemon/job.hpp"
 #include "prover/daemon/journal.hpp"
+#include "prover/daemon/limits.hpp"
 #include "prover/daemon/status.hpp"
 #include "prover/daemon/witness_source.hpp"
 #include "telltale/core/result.hpp"
 
 namespace prover::daemon {
-
-// What bounds the service. detect_memory() gives `memory` where it is "auto".
-struct limits {
-  std::size_t memory = 0;                             // one budget for everything; 0: detect_memory()
-  std::size_t queued_jobs = 1000;                     // accepted, not yet admitted
-  std::size_t queued_bytes = std::size_t{4} << 30;    // their payloads, in the journal
-  unsigned prepared_ahead = 2;                        // admitted jobs per device beyond the one it runs
-  unsigned preparing_threads = 2;                     // payloads and witnesses
-  unsigned loading_threads = 2;                       // keys
-  unsigned attempts = 3;                              // on devices that fault
-  unsigned starts = 3;                                // of one job, over restarts of the daemon
-  nanoseconds ageing = std::chrono::seconds{30};      // of waiting for one step of priority
-  nanoseconds evict_idle = std::chrono::minutes{30};  // an unused key goes, needed or not; 0: never
-  nanoseconds quarantine = std::chrono::seconds{10};  // of a device after a fault; doubles up to 32 times
-};
 
 // The terminal answer, or why there is none.
 struct awaited {
