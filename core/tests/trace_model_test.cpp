@@ -43,6 +43,15 @@ TEST(TraceTree, DoesNotLoopOnASpanThatIsItsOwnParent) {
   EXPECT_EQ(tree.roots().size(), 1u);
 }
 
+TEST(TraceTree, MakesARootOfTheFirstOfSpansThatAreTheirOwnAncestors) {
+  const trace_tree tree({span(1, 3, "third", 30, 40), span(2, 1, "late", 40, 50), span(3, 2, "first", 10, 90),
+                         span(4, 1, "below", 31, 32), span(5, 0, "root", 0, 100)});
+  ASSERT_EQ(tree.roots().size(), 2u);
+  EXPECT_EQ(tree.spans()[tree.roots()[0]].name, "root");
+  EXPECT_EQ(tree.spans()[tree.roots()[1]].name, "first");
+  EXPECT_EQ(tree.subtree(tree.roots()[1]).size(), 4u);
+}
+
 TEST(Breakdown, OfPhasesInARowIsTheirDurations) {
   const trace_tree tree({span(1, 0, "job", 0, 100), span(2, 1, "load", 0, 30), span(3, 1, "prove", 30, 90)});
   const breakdown b = break_down(tree, tree.roots()[0]);

@@ -150,14 +150,43 @@ std::vector<recording::line> recording::take_lines() {
   return std::exchange(lines_, {});
 }
 
+namespace {
+
+constexpr std::size_t no_parent = SIZE_MAX;
+
+// Spans that are their own ancestors hang on nothing: the first to begin of each such circle becomes a root.
+void cut_circles(const std::vector<trace_span>& spans, std::vector<std::size_t>& parent_of) {
+  std::vector<std::size_t> seen_from(spans.size(), no_parent);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    std::size_t at = i;
+    while (at != no_parent && seen_from[at] == no_parent) {
+      seen_from[at] = i;
+      at = parent_of[at];
+    }
+    if (at == no_parent || seen_from[at] != i) continue;
+    std::size_t first = at;
+    for (std::size_t next = parent_of[at]; next != at; next = parent_of[next]) {
+      if (std::pair(spans[next].begin_ns, next) < std::pair(spans[first].begin_ns, first)) first = next;
+    }
+    parent_of[first] = no_parent;
+  }
+}
+
+}  // namespace
+
 trace_tree::trace_tree(std::vector<trace_span> spans) : spans_(std::move(spans)), children_(spans_.size()) {
   std::unordered_map<std::uint64_t, std::size_t> by_id;
   for (std::size_t i = 0; i < spans_.size(); ++i) by_id.emplace(spans_[i].id.value, i);
+  std::vector<std::size_t> parent_of(spans_.size(), no_parent);
   for (std::size_t i = 0; i < spans_.size(); ++i) {
     const auto parent = by_id.find(spans_[i].parent.value);
-    const bool has_parent = spans_[i].parent && parent != by_id.end() && parent->second != i &&
-                            spans_[parent->second].trace == spans_[i].trace;
-    (has_parent ? children_[parent->second] : roots_).push_back(i);
+    if (spans_[i].parent && parent != by_id.end() && spans_[parent->second].trace == spans_[i].trace) {
+      parent_of[i] = parent->second;
+    }
+  }
+  cut_circles(spans_, parent_of);
+  for (std::size_t i = 0; i < spans_.size(); ++i) {
+    (parent_of[i] != no_parent ? children_[parent_of[i]] : roots_).push_back(i);
   }
   const auto by_begin = [&](std::size_t a, std::size_t b) {
     return std::pair(spans_[a].begin_ns, a) < std::pair(spans_[b].begin_ns, b);

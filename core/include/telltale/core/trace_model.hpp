@@ -86,7 +86,8 @@ class TELLTALE_EXPORT recording final : public sink {
   std::uint64_t lost_ = 0;
 };
 
-// Spans and who is whose child. A span whose parent is not among them is a root.
+// Spans and who is whose child. A span whose parent is not among them is a root, and so is, of spans that are their own
+// ancestors, the first to begin.
 class TELLTALE_EXPORT trace_tree {
  public:
   explicit trace_tree(std::vector<trace_span> spans);
