@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string>
 
-namespace telltale::detail {
+namespace telltale {
 
 namespace {
 
@@ -48,7 +48,7 @@ result<std::chrono::milliseconds> parse_duration(std::string_view text) {
                "\" is no duration: write a whole number of ms, s, m or h, for example 250ms"};
 }
 
-result<double> parse_share(std::string_view text) {
+result<double> detail::parse_share(std::string_view text) {
   if (text == "off") return 0.0;
   double percent = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), percent);
@@ -60,4 +60,4 @@ result<double> parse_share(std::string_view text) {
   return error{"\"" + std::string(text) + "\" is no share: write a percentage such as 1% or 0.5%, or off"};
 }
 
-}  // namespace telltale::detail
+}  // namespace telltale
