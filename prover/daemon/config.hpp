@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "prover/daemon/job.hpp"
-#include "prover/daemon/service.hpp"
+#include "prover/daemon/limits.hpp"
 #include "telltale/core/result.hpp"
 
 namespace prover::daemon {
