@@ -15,7 +15,6 @@
 
 namespace prover::daemon {
 
-using bytes = std::vector<std::byte>;
 using digest = std::array<std::byte, 32>;  // SHA-256
 using std::chrono::nanoseconds;
 
@@ -55,7 +54,7 @@ enum class payload_form : std::uint8_t {
 };
 struct payload {
   payload_form form = payload_form::wtns;
-  bytes content;
+  std::vector<std::byte> content;
 };
 
 struct request {

@@ -47,7 +47,7 @@ class journal {
   virtual telltale::result<void> accept(const journal_entry& entry, std::span<const payload> payloads) = 0;
 
   // One payload of an accepted, unfinished job. An error too where it isn't what was accepted.
-  virtual telltale::result<bytes> load_payload(const job_id& id, std::size_t index) = 0;
+  virtual telltale::result<std::vector<std::byte>> load_payload(const job_id& id, std::size_t index) = 0;
 
   // It is about to run. Counts up `starts`, so that a job that ends the process each time is given up; must survive a
   // kill of the process, not a loss of power.

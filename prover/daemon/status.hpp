@@ -12,9 +12,10 @@ enum class residency_tier : std::uint8_t {
   loading,
   warm,  // loaded
   hot,   // loaded, with its tables
+  unloading,
 };
 constexpr std::string_view telltale_name(residency_tier t) noexcept {
-  constexpr std::string_view names[] = {"cold", "loading", "warm", "hot"};
+  constexpr std::string_view names[] = {"cold", "loading", "warm", "hot", "unloading"};
   return names[static_cast<std::size_t>(t)];
 }
 
