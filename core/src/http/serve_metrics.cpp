@@ -123,6 +123,7 @@ struct metrics_server::state {
   std::string address;
   std::uint16_t port = 0;
   resource_attributes resource;
+  std::vector<http_route> routes;
 
   state() = default;
   state(const state&) = delete;
@@ -138,44 +139,77 @@ struct metrics_server::state {
     if (socket >= 0) ::close(socket);
   }
 
-  static MHD_Result answer(void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
-                           const char*, std::size_t*, void**) {
-    return static_cast<state*>(self)->respond(connection, url, method);
-  }
+  static constexpr std::size_t most_body = 16384;
 
-  MHD_Result respond(MHD_Connection* connection, std::string_view url, std::string_view method) const {
+  // A request's body, while it comes in. MHD calls first with the headers, then with each piece, then once more.
+  struct upload {
+    std::string body;
+    bool too_large = false;
+  };
+
+  static MHD_Result answer(void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
+                           const char* piece, std::size_t* size, void** request) {
+    const auto* s = static_cast<state*>(self);
     try {
-      if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
-        return send(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n", plain, "GET, HEAD");
+      if (std::string_view(method) != MHD_HTTP_METHOD_PUT) return s->respond(connection, url, method, {});
+      if (*request == nullptr) {
+        *request = new upload;
+        return MHD_YES;
       }
-      if (url == "/metrics") {
-        const char* accept = ::MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-        const exposition format = negotiate_exposition(accept != nullptr ? accept : "");
-        return send(connection, MHD_HTTP_OK, render_prometheus(snapshot_metrics(), format, resource),
-                    content_type(format));
+      auto* u = static_cast<upload*>(*request);
+      if (*size == 0) {
+        if (u->too_large) return send(connection, {MHD_HTTP_CONTENT_TOO_LARGE, "the body has more than 16 KiB\n"});
+        return s->respond(connection, url, method, u->body);
       }
-      if (url == "/healthz") return send(connection, MHD_HTTP_OK, "ok\n", plain);
-      return send(connection, MHD_HTTP_NOT_FOUND, "there are /metrics and /healthz\n", plain);
+      u->too_large = u->too_large || u->body.size() + *size > most_body;
+      if (!u->too_large) u->body.append(piece, *size);
+      *size = 0;
+      return MHD_YES;
     } catch (const std::exception&) {  // out of memory: this request fails, the program doesn't
       return MHD_NO;
     }
   }
 
-  static constexpr std::string_view plain = "text/plain; charset=utf-8";
+  static void completed(void*, MHD_Connection*, void** request, MHD_RequestTerminationCode) {
+    delete static_cast<upload*>(*request);
+    *request = nullptr;
+  }
+
+  MHD_Result respond(MHD_Connection* connection, std::string_view url, std::string_view method,
+                     std::string_view body) const {
+    const bool reads = method == MHD_HTTP_METHOD_GET || method == MHD_HTTP_METHOD_HEAD;
+    for (const http_route& r : routes) {
+      if (r.path != url) continue;
+      if (reads && r.get) return send(connection, r.get());
+      if (method == MHD_HTTP_METHOD_PUT && r.put) return send(connection, r.put(body));
+      const char* allowed = r.get ? (r.put ? "GET, HEAD, PUT" : "GET, HEAD") : "PUT";
+      return send(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, std::string("only ") + allowed + "\n"}, allowed);
+    }
+    if (!reads) return send(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n"}, "GET, HEAD");
+    if (url == "/metrics") {
+      const char* accept = ::MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+      const exposition format = negotiate_exposition(accept != nullptr ? accept : "");
+      return send(connection, {MHD_HTTP_OK, render_prometheus(snapshot_metrics(), format, resource),
+                               std::string(content_type(format))});
+    }
+    if (url == "/healthz") return send(connection, {MHD_HTTP_OK, "ok\n"});
+    std::string known = "there are /metrics and /healthz";
+    for (const http_route& r : routes) known += ", " + r.path;
+    return send(connection, {MHD_HTTP_NOT_FOUND, known + '\n'});
+  }
 
   static void release(void* body) { delete static_cast<std::string*>(body); }
 
-  static MHD_Result send(MHD_Connection* connection, unsigned status, std::string body, std::string_view type,
-                         const char* allow = nullptr) {
-    auto kept = std::make_unique<std::string>(std::move(body));
+  static MHD_Result send(MHD_Connection* connection, http_answer answer, const char* allow = nullptr) {
+    auto kept = std::make_unique<std::string>(std::move(answer.body));
     MHD_Response* response =
         ::MHD_create_response_from_buffer_with_free_callback_cls(kept->size(), kept->data(), release, kept.get());
     if (response == nullptr) return MHD_NO;
     (void)kept.release();
-    ::MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, std::string(type).c_str());
+    ::MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.type.c_str());
     ::MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     if (allow != nullptr) ::MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
-    const MHD_Result queued = ::MHD_queue_response(connection, status, response);
+    const MHD_Result queued = ::MHD_queue_response(connection, answer.status, response);
     ::MHD_destroy_response(response);
     return queued;
   }
@@ -192,13 +226,15 @@ const std::string& metrics_server::address() const noexcept {
   return state_->address;
 }
 
-result<metrics_server> serve_metrics(std::string_view address, const resource_attributes& resource) {
+result<metrics_server> serve_metrics(std::string_view address, const resource_attributes& resource,
+                                     std::vector<http_route> routes) {
   static const int watched = ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   (void)watched;
   const auto e = parse_address(address);
   if (!e) return e.error();
   auto s = std::make_unique<metrics_server::state>();
   s->resource = resource;
+  s->routes = std::move(routes);
   {
     const std::lock_guard lock(all_listening().mutex);  // no fork between listening and the entry
     const auto socket = listen_on(*e, address);
@@ -214,6 +250,7 @@ result<metrics_server> serve_metrics(std::string_view address, const resource_at
   ::pthread_sigmask(SIG_SETMASK, &all, &former);
   s->daemon = ::MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, nullptr, nullptr,
                                  &metrics_server::state::answer, s.get(), MHD_OPTION_LISTEN_SOCKET, s->socket,
+                                 MHD_OPTION_NOTIFY_COMPLETED, &metrics_server::state::completed, nullptr,
                                  MHD_OPTION_CONNECTION_LIMIT, 16u, MHD_OPTION_CONNECTION_TIMEOUT, 10u,
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, std::size_t{16384}, MHD_OPTION_END);
   ::pthread_sigmask(SIG_SETMASK, &former, nullptr);

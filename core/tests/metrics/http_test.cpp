@@ -99,6 +99,37 @@ TEST(Endpoint, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(post.find("Allow: GET, HEAD\r\n"), std::string::npos) << post;
 }
 
+TEST(Endpoint, AnswersAtPathsOfOnesOwn) {
+  std::string kept = "info";
+  auto s = telltale::serve_metrics("127.0.0.1:0", {},
+                                   {{"/level", [&] { return telltale::http_answer{200, kept, "text/x-level"}; },
+                                     [&](std::string_view body) {
+                                       kept = body;
+                                       return telltale::http_answer{body.size() < 10 ? 200u : 400u, "set\n"};
+                                     }},
+                                    {"/only-read", [] { return telltale::http_answer{503, "no\n"}; }, {}}});
+  ASSERT_TRUE(s) << s.error().message;
+  const auto put = [&](const std::string& path, const std::string& body) {
+    return talk(s->port(), "PUT " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
+                               std::to_string(body.size()) + "\r\n\r\n" + body);
+  };
+  EXPECT_TRUE(put("/level", "debug").starts_with("HTTP/1.1 200 "));
+  const std::string level = get(s->port(), "/level");
+  EXPECT_EQ(body_of(level), "debug");
+  EXPECT_NE(level.find("Content-Type: text/x-level\r\n"), std::string::npos) << level;
+  EXPECT_TRUE(put("/level", std::string(5000, 'x')).starts_with("HTTP/1.1 400 "));
+  EXPECT_EQ(kept.size(), 5000u);
+  EXPECT_TRUE(put("/level", std::string(20'000, 'x')).starts_with("HTTP/1.1 413 "));
+  EXPECT_EQ(kept.size(), 5000u) << "what is too large reaches nobody";
+  EXPECT_TRUE(put("/level", "").starts_with("HTTP/1.1 200 "));
+  EXPECT_EQ(kept, "");
+  EXPECT_TRUE(put("/only-read", "x").starts_with("HTTP/1.1 405 "));
+  EXPECT_TRUE(put("/metrics", "x").starts_with("HTTP/1.1 405 "));
+  EXPECT_TRUE(get(s->port(), "/only-read").starts_with("HTTP/1.1 503 "));
+  EXPECT_TRUE(get(s->port(), "/level", {}, "POST").starts_with("HTTP/1.1 405 "));
+  EXPECT_NE(body_of(get(s->port(), "/")).find("/level, /only-read"), std::string::npos);
+}
+
 TEST(Endpoint, SurvivesWhatIsNoRequest) {
   const telltale::metrics_server s = server();
   for (const std::string& odd : {std::string("\r\n\r\n\r\n\r\n"), std::string("GET /metrics\r\n\r\n"),
