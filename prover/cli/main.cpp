@@ -1,10 +1,11 @@
-// The program `prover`: Groth16 proofs from snarkjs files, in one process and without a daemon.
+// The program `prover`: Groth16 proofs from snarkjs files, in one process or by asking a daemon.
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <telltale/core/telltale.hpp>
 
 #include "prover/cli/command.hpp"
+#include "prover/cli/remote.hpp"
 
 namespace prover::cli {
 
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
   cli::add_info(app, code);
   cli::add_setup(app, code);
   cli::add_circuit(app, code);
+  cli::add_remote_commands(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -6,6 +6,7 @@
 
 #include "prover/cli/command.hpp"
 #include "prover/cli/job.hpp"
+#include "prover/cli/remote.hpp"
 
 TELLTALE_MODULE("prover");
 
@@ -85,14 +86,16 @@ job_result run(const job& j, engine& e, key_checks checks, const key_storage& st
 void add_prove(CLI::App& app, int& code) {
   struct options {
     job j;
+    remote_job remote;
     unsigned threads = 0;
     key_checks checks = key_checks::full;
     key_storage storage;
   };
   auto o = std::make_shared<options>();
-  auto* command = app.add_subcommand("prove", "Prove: a key and a witness give a proof and its public signals");
-  command->add_option("--key", o->j.key, "The proving key (.zkey)")->required()->option_text("K.zkey");
-  command->add_option("--witness", o->j.witness, "The witness (.wtns)")->required()->option_text("W.wtns");
+  auto* command = app.add_subcommand(
+      "prove", "Prove, here or at a daemon: a key and a witness give a proof and its public signals");
+  command->add_option("--key", o->j.key, "The proving key (.zkey), to prove here")->option_text("K.zkey");
+  command->add_option("--witness", o->j.witness, "The witness (.wtns)")->option_text("W.wtns");
   command->add_option("--proof", o->j.proof, "Where to write the proof")->required()->option_text("proof.json");
   command->add_option("--public", o->j.signals, "Where to write the public signals")
       ->required()
@@ -103,9 +106,24 @@ void add_prove(CLI::App& app, int& code) {
   add_threads(*command, o->threads);
   add_key_checks(*command, o->checks);
   add_key_storage(*command, o->storage);
+  add_remote_options(*command, o->remote);
   command->callback([o, &code] {
+    const bool here = !o->j.key.empty();
+    if (here != o->remote.kind.empty()) {
+      throw CLI::ValidationError("prove", "needs --key, to prove here, or --kind, to let a daemon prove");
+    }
+    if (o->j.witness.empty() == (here || o->remote.inputs.empty())) {
+      throw CLI::ValidationError("prove", here ? "needs --witness" : "needs one of --witness and --inputs");
+    }
     if (auto started = telltale::start(); !started) {
       code = fail(bad_input, started.error());
+      return;
+    }
+    if (!here) {
+      o->remote.witness = o->j.witness;
+      o->remote.proof = o->j.proof;
+      o->remote.signals = o->j.signals;
+      code = prove_remotely(o->remote);
       return;
     }
     engine e(o->threads);

@@ -249,12 +249,6 @@ bool is_address(std::string_view address) {
   return host.find_first_of(":[] \t\n") == std::string_view::npos;
 }
 
-bool is_loopback(std::string_view address) {
-  if (is_unix(address)) return true;
-  const std::string_view host = address.substr(0, address.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
-}
-
 // A duration that is kept in nanoseconds.
 void duration_of(section& s, const char* key, nanoseconds& into, const char* automatic = nullptr) {
   milliseconds d = std::chrono::duration_cast<milliseconds>(into);
@@ -300,7 +294,8 @@ void read_server(section s, server_settings& c, problems& wrong) {
   }
   // gRPC counts a message's bytes in an int.
   if (c.max_request < 1024 || c.max_request > std::numeric_limits<int>::max()) {
-    wrong.add(s.place("max_request"), "\"max_request\" must be from 1KiB to 2047MiB; larger witnesses go by path");
+    wrong.add(s.place("max_request"),
+              "\"max_request\" must be from 1KiB to 2047MiB, which is as much as gRPC can carry");
   }
 }
 
@@ -531,6 +526,12 @@ const char* name_in(const std::vector<std::pair<const char*, E>>& names, E value
 }
 
 }  // namespace
+
+bool is_loopback(std::string_view address) {
+  if (is_unix(address)) return true;
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
 
 telltale::result<configuration> parse_configuration(std::string_view text, const std::string& name,
                                                     const std::string& directory,

@@ -80,6 +80,9 @@ telltale::result<configuration> load_configuration(const std::string& path,
 // Whether the files that it names can be read. A line for each that can't.
 telltale::result<void> check_files(const configuration& c);
 
+// Whether an address of `listen` or `http` is reachable from this machine only.
+bool is_loopback(std::string_view address);
+
 // As TOML, defaults included: reading it again gives the same.
 std::string to_toml(const configuration& c);
 

@@ -22,3 +22,49 @@ telltale_link(prover_daemon_outside prover PUBLIC telltale::prover telltale::pro
 telltale_test(prover_witness_process_test prover daemon/witness_process_test.cpp ONE_THREAD
   LIBS telltale::prover_daemon_outside)
 telltale_test(prover_journal_test prover daemon/journal/journal_sqlite_test.cpp LIBS telltale::prover_daemon_outside)
+
+# The API: generated code and gRPC's headers in these few files, nothing of them in a header of ours.
+find_package(Protobuf REQUIRED)
+find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+find_library(GRPCPP grpc++ REQUIRED)
+find_library(GRPCPP_REFLECTION grpc++_reflection REQUIRED)
+find_library(GRPC grpc REQUIRED)
+find_library(GPR gpr REQUIRED)
+find_library(ABSL_SYNCHRONIZATION absl_synchronization REQUIRED)  # which the generated code calls itself
+set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+set(api ${generated}/prover/daemon/rpc/prover)
+add_custom_command(
+  OUTPUT ${api}.pb.cc ${api}.pb.h ${api}.grpc.pb.cc ${api}.grpc.pb.h
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}
+  COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR} --cpp_out=${generated} --grpc_out=${generated}
+          --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN} prover/daemon/rpc/prover.proto
+  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/daemon/rpc/prover.proto
+  VERBATIM)
+# Not ours to be strict about.
+add_library(prover_api STATIC ${api}.pb.cc ${api}.grpc.pb.cc)
+target_include_directories(prover_api SYSTEM PUBLIC ${generated})
+target_link_libraries(prover_api PUBLIC protobuf::libprotobuf ${GRPCPP} ${GRPC} ${GPR} ${ABSL_SYNCHRONIZATION})
+
+add_library(prover_convert STATIC daemon/rpc/convert.cpp)
+telltale_strict(prover_convert)
+telltale_link(prover_convert prover PUBLIC telltale::prover prover_api)
+
+# Loaded when it is needed: `prover prove` with a key of its own starts without gRPC.
+add_library(telltale_prover_client SHARED daemon/rpc/client.cpp)
+telltale_strict(telltale_prover_client)
+set_target_properties(telltale_prover_client PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 1)
+telltale_link(telltale_prover_client prover PRIVATE telltale::core prover_convert)
+install(TARGETS telltale_prover_client LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
+
+add_library(prover_load_client STATIC daemon/rpc/load_client.cpp)
+add_library(telltale::prover_client ALIAS prover_load_client)
+telltale_strict(prover_load_client)
+target_compile_definitions(prover_load_client PRIVATE PROVER_CLIENT_LIBRARY="libtelltale_prover_client.so.1")
+telltale_link(prover_load_client prover PUBLIC telltale::prover PRIVATE ${CMAKE_DL_LIBS})
+add_dependencies(prover_load_client telltale_prover_client)
+
+add_library(prover_server STATIC daemon/rpc/server.cpp daemon/rpc/listening.cpp daemon/status_json.cpp)
+add_library(telltale::prover_server ALIAS prover_server)
+telltale_strict(prover_server)
+telltale_link(prover_server prover PUBLIC telltale::prover PRIVATE prover_convert ${GRPCPP_REFLECTION}
+  OpenSSL::Crypto nlohmann_json::nlohmann_json)
