@@ -26,10 +26,10 @@ using daemon::answered;
 using daemon::call_failure;
 using daemon::job_view;
 
-telltale::result<daemon::bytes> content_of(const std::string& path) {
+telltale::result<std::vector<std::byte>> content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  daemon::bytes content(size > 0 ? static_cast<std::size_t>(size) : 0);
+  std::vector<std::byte> content(size > 0 ? static_cast<std::size_t>(size) : 0);
   file.seekg(0);
   if (size < 0 || !file.read(reinterpret_cast<char*>(content.data()), size)) {
     return telltale::error{"cannot read \"" + path + "\""};

@@ -333,14 +333,14 @@ witness_source::made witness_process::make(const kind& k, payload p, std::stop_t
     const std::string_view inputs(reinterpret_cast<const char*>(p.content.data()), p.content.size());
     auto generated = generate(k, inputs, stop, deadline);
     if (auto* why = std::get_if<failure>(&generated)) return std::move(*why);
-    p = {payload_form::wtns, std::get<bytes>(std::move(generated))};
+    p = {payload_form::wtns, std::get<std::vector<std::byte>>(std::move(generated))};
   }
   return reader_.make(k, std::move(p), std::move(stop), deadline);
 }
 
-std::variant<bytes, failure> witness_process::generate(const kind& k, std::string_view inputs,
-                                                       const std::stop_token& stop,
-                                                       std::optional<steady_time> deadline) const {
+std::variant<std::vector<std::byte>, failure> witness_process::generate(const kind& k, std::string_view inputs,
+                                                                        const std::stop_token& stop,
+                                                                        std::optional<steady_time> deadline) const {
   TELLTALE_SPAN("generate", "bytes"_a = inputs.size());
   const auto found = programs_.find(k.name);
   if (found == programs_.end()) {
@@ -400,7 +400,7 @@ std::variant<bytes, failure> witness_process::generate(const kind& k, std::strin
                 "write." +
                 last_words(e.printed));
   }
-  bytes witness(size);
+  std::vector<std::byte> witness(size);
   std::ifstream file(output, std::ios::binary);
   file.read(reinterpret_cast<char*>(witness.data()), static_cast<std::streamsize>(size));
   if (!file) return fail("cannot read what " + who + " wrote: " + system_message(errno) + ".");

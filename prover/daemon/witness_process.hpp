@@ -41,8 +41,9 @@ class witness_process final : public witness_source {
   made make(const kind& k, payload p, std::stop_token stop, std::optional<steady_time> deadline) override;
 
   // The .wtns file that the kind's program makes of `inputs`.
-  std::variant<bytes, failure> generate(const kind& k, std::string_view inputs, const std::stop_token& stop,
-                                        std::optional<steady_time> deadline) const;
+  std::variant<std::vector<std::byte>, failure> generate(const kind& k, std::string_view inputs,
+                                                         const std::stop_token& stop,
+                                                         std::optional<steady_time> deadline) const;
 
  private:
   witness_process(generator_settings settings, std::map<std::string, generator_program> programs, std::string sandbox)

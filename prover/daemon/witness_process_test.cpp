@@ -33,7 +33,7 @@ class Generator : public testing::TestWithParam<sandbox_choice> {
     fs::remove_all(root_);
   }
 
-  std::variant<bytes, failure> run(const std::string& script, const std::string& inputs = "{}") {
+  std::variant<std::vector<std::byte>, failure> run(const std::string& script, const std::string& inputs = "{}") {
     std::ofstream(root_ / "g.sh") << script << "\n";
     program_.command = {"sh", (root_ / "g.sh").string()};
     auto made = witness_process::create({GetParam(), (root_ / "runs").string()}, {{"k", program_}});
@@ -51,7 +51,9 @@ class Generator : public testing::TestWithParam<sandbox_choice> {
     EXPECT_EQ(why->what, failure_class::generator) << why->message;
     return why->message;
   }
-  static std::string text(const bytes& b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
+  static std::string text(const std::vector<std::byte>& b) {
+    return {reinterpret_cast<const char*>(b.data()), b.size()};
+  }
   static bool has(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
   // Whether a process that wrote its number into `file` is gone, soon.
   static bool gone(const fs::path& file) {
@@ -75,15 +77,15 @@ class Generator : public testing::TestWithParam<sandbox_choice> {
 
 TEST_P(Generator, IsCalledWithItsInputsAndWhereToWrite) {
   const auto made = run("cat $1 $1 > $2; echo chatter; echo more >&2", "{\"a\": 1}");
-  ASSERT_TRUE(std::holds_alternative<bytes>(made)) << std::get<failure>(made).message;
-  EXPECT_EQ(text(std::get<bytes>(made)), "{\"a\": 1}{\"a\": 1}");
+  ASSERT_TRUE(std::holds_alternative<std::vector<std::byte>>(made)) << std::get<failure>(made).message;
+  EXPECT_EQ(text(std::get<std::vector<std::byte>>(made)), "{\"a\": 1}{\"a\": 1}");
 }
 
 TEST_P(Generator, SeesNothingOfTheDaemonsEnvironment) {
   ::setenv("SECRET_OF_THE_DAEMON", "x", 1);
   const auto made = run("echo \"[$SECRET_OF_THE_DAEMON]\" > $2");
-  ASSERT_TRUE(std::holds_alternative<bytes>(made)) << std::get<failure>(made).message;
-  EXPECT_EQ(text(std::get<bytes>(made)), "[]\n");
+  ASSERT_TRUE(std::holds_alternative<std::vector<std::byte>>(made)) << std::get<failure>(made).message;
+  EXPECT_EQ(text(std::get<std::vector<std::byte>>(made)), "[]\n");
 }
 
 TEST_P(Generator, SaysWhatItPrintedWhenItFails) {
@@ -148,7 +150,7 @@ TEST_P(Generator, ThatWritesNothingIsAnError) {
 TEST_P(Generator, WhatItLeavesBehindKeepsNobodyWaiting) {
   const auto begin = std::chrono::steady_clock::now();
   const auto made = run("sleep 600 & echo 1 > $2");
-  EXPECT_TRUE(std::holds_alternative<bytes>(made));
+  EXPECT_TRUE(std::holds_alternative<std::vector<std::byte>>(made));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s);
 }
 
@@ -178,9 +180,9 @@ TEST_P(Sandbox, HasNoNetworkAndWritesNowhereElse) {
   const auto made = run("{ echo x > " + (root_ / "stolen").string() +
                         "; } 2>/dev/null; echo x > /usr/x 2>/dev/null;"
                         "wc -l < /proc/net/dev > $2; ls /etc 2>/dev/null | wc -l >> $2");
-  ASSERT_TRUE(std::holds_alternative<bytes>(made)) << std::get<failure>(made).message;
+  ASSERT_TRUE(std::holds_alternative<std::vector<std::byte>>(made)) << std::get<failure>(made).message;
   EXPECT_FALSE(fs::exists(root_ / "stolen"));
-  EXPECT_EQ(text(std::get<bytes>(made)), "3\n0\n") << "the loopback device alone, and no /etc";
+  EXPECT_EQ(text(std::get<std::vector<std::byte>>(made)), "3\n0\n") << "the loopback device alone, and no /etc";
   EXPECT_TRUE(has(sandbox_, "bubblewrap")) << sandbox_;
 }
 

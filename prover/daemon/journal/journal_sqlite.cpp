@@ -508,7 +508,7 @@ telltale::result<void> journal_sqlite::accept(const journal_entry& entry, std::s
   return done;
 }
 
-telltale::result<bytes> journal_sqlite::load_payload(const job_id& id, std::size_t index) {
+telltale::result<std::vector<std::byte>> journal_sqlite::load_payload(const job_id& id, std::size_t index) {
   const auto job = find(id);
   if (!job) return job.error();
   if (!*job || index >= (*job)->entry.parts.size()) {

@@ -23,7 +23,7 @@ class journal_sqlite final : public journal {
   ~journal_sqlite() override;
 
   telltale::result<void> accept(const journal_entry& entry, std::span<const payload> payloads) override;
-  telltale::result<bytes> load_payload(const job_id& id, std::size_t index) override;
+  telltale::result<std::vector<std::byte>> load_payload(const job_id& id, std::size_t index) override;
   telltale::result<void> started(const job_id& id) override;
   telltale::result<void> put_back(const job_id& id) override;
   telltale::result<void> finish(const job_id& id, const job_result& result) override;

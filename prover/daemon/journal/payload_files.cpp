@@ -104,13 +104,13 @@ telltale::result<void> payload_files::write(const digest& d, std::span<const std
   return cannot("write", final, failed);
 }
 
-telltale::result<bytes> payload_files::read(const digest& d) const {
+telltale::result<std::vector<std::byte>> payload_files::read(const digest& d) const {
   const std::string name = path(d);
   const int fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return cannot("read", name, errno);
   struct stat there{};
   int failed = ::fstat(fd, &there) == 0 ? 0 : errno;
-  bytes content(failed == 0 ? static_cast<std::size_t>(there.st_size) : 0);
+  std::vector<std::byte> content(failed == 0 ? static_cast<std::size_t>(there.st_size) : 0);
   std::span<std::byte> rest(content);
   while (failed == 0 && !rest.empty()) {
     const ssize_t n = ::read(fd, rest.data(), rest.size());

@@ -39,7 +39,7 @@ class payload_files {
   // Durable on return.
   telltale::result<void> write(const digest& d, std::span<const std::byte> content);
   // An error where it isn't there or isn't what its name says.
-  telltale::result<bytes> read(const digest& d) const;
+  telltale::result<std::vector<std::byte>> read(const digest& d) const;
   // Removes it unless it is pinned or `wanted` says that a job needs it.
   void drop(const digest& d, const std::function<bool(const digest&)>& wanted);
 

@@ -26,7 +26,7 @@ E named(std::string_view name, E last, E otherwise) {
   return otherwise;
 }
 
-inline bytes bytes_of(const std::string& s) {
+inline std::vector<std::byte> bytes_of(const std::string& s) {
   const auto* begin = reinterpret_cast<const std::byte*>(s.data());
   return {begin, begin + s.size()};
 }
