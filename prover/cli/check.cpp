@@ -13,12 +13,6 @@ namespace prover::cli {
 
 using namespace telltale::literals;
 
-telltale::error violated(const circuit& c, const violation& v) {
-  return {"the witness does not satisfy the circuit: constraint " + format::grouped(v.constraint) + " of " +
-          format::grouped(c.constraints()) + ", counted from 0, is violated: " + v.equation +
-          ". Compute the witness again from its inputs, with the generator that belongs to this circuit."};
-}
-
 void add_check(CLI::App& app, int& code) {
   struct options {
     std::string r1cs;

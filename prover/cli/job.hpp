@@ -23,9 +23,6 @@ struct job {
   std::string signals;
 };
 
-// The sentence about a violated constraint.
-telltale::error violated(const circuit& c, const violation& v);
-
 struct failure {
   bool is_refusal = false;  // the witness yields no proof, as opposed to a file that can't be read or written
   telltale::error why;

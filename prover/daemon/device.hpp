@@ -37,6 +37,8 @@ class device {
   virtual std::string description() const = 0;
   // How many proofs it works on at once.
   virtual unsigned lanes() const { return 1; }
+  // Whether what it uses lies in this process's memory, so that the process's peak tells what a proof took.
+  virtual bool in_process_memory() const { return true; }
 
   // From the key file's header. An error where there is no key that can be read.
   virtual telltale::result<size_estimate> estimate(const kind& k) const = 0;

@@ -183,7 +183,7 @@ enum class wait_reason : std::uint8_t {
   key,      // its key is being loaded
   device,   // all devices that could take it are busy
   faulty,   // all devices are quarantined; the first comes back at a known time
-  journal,  // its result could not be written down yet; tried again every second
+  journal,  // its result could not be written down yet; it is tried again
 };
 constexpr std::string_view telltale_name(wait_reason r) noexcept {
   constexpr std::string_view names[] = {"none", "turn", "memory", "key", "device", "faulty", "journal"};

@@ -12,13 +12,13 @@ telltale_fuzzer(prover_config_fuzzer prover daemon/fuzz/config_fuzzer.cpp LIBS t
 
 find_package(SQLite3 REQUIRED)
 add_library(prover_daemon_outside STATIC
-  daemon/witness_process.cpp daemon/witness_source.cpp
+  daemon/witness_process.cpp
   daemon/journal/journal_sqlite.cpp
   daemon/journal/payload_files.cpp
   daemon/journal/sqlite.cpp)
 add_library(telltale::prover_daemon_outside ALIAS prover_daemon_outside)
 telltale_strict(prover_daemon_outside)
-telltale_link(prover_daemon_outside prover PUBLIC telltale::prover telltale::prover_daemon_config SQLite::SQLite3)
+telltale_link(prover_daemon_outside prover PUBLIC telltale::prover_daemon telltale::prover_daemon_config SQLite::SQLite3)
 telltale_test(prover_witness_process_test prover daemon/witness_process_test.cpp ONE_THREAD
   LIBS telltale::prover_daemon_outside)
 telltale_test(prover_journal_test prover daemon/journal/journal_sqlite_test.cpp LIBS telltale::prover_daemon_outside)

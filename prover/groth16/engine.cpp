@@ -184,6 +184,12 @@ telltale::result<void> public_signals::save(const std::string& path) const {
   return format::write_text(path, to_json(), "public signals");
 }
 
+telltale::error violated(const circuit& c, const violation& v) {
+  return {"the witness does not satisfy the circuit: constraint " + format::grouped(v.constraint) + " of " +
+          format::grouped(c.constraints()) + ", counted from 0, is violated: " + v.equation +
+          ". Compute the witness again from its inputs, with the generator that belongs to this circuit."};
+}
+
 // ---- engine
 
 struct engine::state {

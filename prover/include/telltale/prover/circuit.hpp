@@ -38,4 +38,7 @@ struct violation {
   std::string equation;        // "(w[2] + 3) * w[2] = w[4]"
 };
 
+// The sentence about it.
+telltale::error violated(const circuit& c, const violation& v);
+
 }  // namespace prover

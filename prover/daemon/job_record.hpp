@@ -1,0 +1,84 @@
+// A job inside the service, and its pieces: one per payload, each scheduled by itself.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <stop_token>
+
+#include "prover/daemon/job_trace.hpp"
+#include "prover/daemon/journal.hpp"
+#include "prover/daemon/ledger.hpp"
+#include "prover/daemon/timeline.hpp"
+#include "telltale/prover/witness.hpp"
+
+namespace prover::daemon {
+
+inline constexpr std::size_t nowhere = SIZE_MAX;
+
+struct piece {
+  enum class state : std::uint8_t {
+    queued,     // has nothing
+    admitted,   // has its memory, and a use of its key on `device`; waits for a preparing thread
+    preparing,  // a thread reads its payload and makes its witness
+    ready,      // has its witness; waits for its key or a device
+    proving,
+    done,
+  };
+  state at = state::queued;
+  steady_time since;           // in this state
+  ledger::reservation memory;  // payload, witness, working set
+  std::optional<witness> values;
+  std::size_t device = nowhere;  // whose key it uses
+  unsigned attempts = 0;         // proofs begun
+  wait_reason reason = wait_reason::turn;
+  steady_time blocked_since = steady_time::max();  // for want of memory
+  loose_span wait;
+
+  bool active() const noexcept { return at == state::preparing || at == state::proving; }
+  bool holds_key() const noexcept { return device != nowhere; }
+};
+
+struct job_record {
+  job_record(journal_entry e, std::size_t kind_number, std::uint64_t number, steady_time when)
+      : entry(std::move(e)),
+        kind(kind_number),
+        sequence(number),
+        accepted(when),
+        deadline(entry.deadline ? std::optional(when + *entry.deadline) : std::nullopt),
+        trace(entry.id, entry.kind),
+        times(when),
+        pieces(entry.parts.size()),
+        proofs(entry.parts.size()) {}
+
+  // Fixed, or safe from any thread.
+  const journal_entry entry;
+  const std::size_t kind;
+  const std::uint64_t sequence;
+  const steady_time accepted;
+  const std::optional<steady_time> deadline;
+  std::stop_source stop;                    // nobody wants it any more
+  std::atomic<const char*> phase{nullptr};  // a literal: the stage that runs
+
+  // The service's lock guards the rest.
+  job_trace trace;
+  timeline times;
+  std::vector<piece> pieces;
+  std::vector<proof_text> proofs;
+  struct ending {
+    outcome how;
+    failure why;
+    steady_time since;
+  };
+  std::optional<ending> ends;                // decided, once
+  std::shared_ptr<const job_result> result;  // made, once
+  bool cold = false;
+  bool started = false;  // in the journal
+  bool stored = false;
+  std::string last_device;
+  steady_time store_again;  // after the journal's error
+  bool store_failed = false;
+};
+
+using job_pointer = std::shared_ptr<job_record>;
+
+}  // namespace prover::daemon
