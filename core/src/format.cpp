@@ -6,6 +6,10 @@
 #include <bit>
 #include <cmath>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace telltale::detail {
 
 void buffer::grow(std::size_t n) {
@@ -19,6 +23,15 @@ void buffer::grow(std::size_t n) {
 }
 
 void put_hex(buffer& w, std::uint64_t v) noexcept {
+#if defined(__SSE2__)
+  // High and low nibbles side by side in sixteen bytes; a nibble above nine is 39 further on in ASCII ('a' - '0' - 10).
+  const __m128i bytes = _mm_cvtsi64_si128(static_cast<long long>(__builtin_bswap64(v)));
+  const __m128i mask = _mm_set1_epi8(15);
+  const __m128i nibbles = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi16(bytes, 4), mask), _mm_and_si128(bytes, mask));
+  const __m128i letters = _mm_and_si128(_mm_cmpgt_epi8(nibbles, _mm_set1_epi8(9)), _mm_set1_epi8(39));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(w.here()),
+                   _mm_add_epi8(_mm_add_epi8(nibbles, _mm_set1_epi8('0')), letters));
+#else
   // Spreads the sixteen nibbles over sixteen bytes, eight at a time, and turns each into its digit without a table:
   // a nibble above nine carries into bit 4 when 6 is added, and is 39 further on in ASCII ('a' - '0' - 10).
   const auto eight = [](std::uint32_t x) noexcept {
@@ -33,16 +46,35 @@ void put_hex(buffer& w, std::uint64_t v) noexcept {
   const std::uint64_t low = eight(static_cast<std::uint32_t>(v));
   std::memcpy(w.here(), &high, 8);
   std::memcpy(w.here() + 8, &low, 8);
+#endif
   w.moved_to(w.here() + 16);
 }
 
 namespace {
 
+// The last `count` digits of a number that is not negative.
 void put_digits(char* p, std::int64_t v, int count) noexcept {
   for (int i = count - 1; i >= 0; --i) {
     p[i] = static_cast<char>('0' + v % 10);
     v /= 10;
   }
+}
+
+// "00" to "99".
+constexpr std::array<char, 200> pairs_of_digits = [] {
+  std::array<char, 200> t{};
+  for (std::size_t i = 0; i < 100; ++i) {
+    t[2 * i] = static_cast<char>('0' + i / 10);
+    t[2 * i + 1] = static_cast<char>('0' + i % 10);
+  }
+  return t;
+}();
+
+// The six digits of a number below a million.
+void put_six_digits(char* p, std::uint32_t v) noexcept {
+  std::memcpy(p, &pairs_of_digits[std::size_t{2} * (v / 10'000)], 2);
+  std::memcpy(p + 2, &pairs_of_digits[std::size_t{2} * (v / 100 % 100)], 2);
+  std::memcpy(p + 4, &pairs_of_digits[std::size_t{2} * (v % 100)], 2);
 }
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) noexcept {
@@ -82,7 +114,8 @@ void time_writer::put(buffer& w, std::int64_t ns) noexcept {
   // Unsigned: the second of the smallest number begins before it.
   const auto rest =
       static_cast<std::int64_t>(static_cast<std::uint64_t>(ns) - static_cast<std::uint64_t>(second) * 1'000'000'000u);
-  put_digits(w.here() + 20, digits_ == 3 ? rest / 1'000'000 : rest / 1'000, digits_);
+  // Of three digits, the three after them are overwritten.
+  put_six_digits(w.here() + 20, static_cast<std::uint32_t>(rest / 1'000));
   w.here()[20 + digits_] = 'Z';
   w.moved_to(w.here() + 21 + digits_);
 }
@@ -94,15 +127,12 @@ void put_milliseconds(buffer& w, std::int64_t ns) noexcept {
     size = 0 - size;  // also right for the smallest number, which has no positive twin
   }
   w.number(size / 1'000'000);
-  auto rest = static_cast<std::int64_t>(size % 1'000'000);
+  const auto rest = static_cast<std::uint32_t>(size % 1'000'000);
   if (rest == 0) return;
-  int digits = 6;
-  while (rest % 10 == 0) {
-    rest /= 10;
-    --digits;
-  }
   w.put('.');
-  put_digits(w.here(), rest, digits);
+  put_six_digits(w.here(), rest);
+  int digits = 6;
+  while (w.here()[digits - 1] == '0') --digits;
   w.moved_to(w.here() + digits);
 }
 

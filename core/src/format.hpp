@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <telltale/core/sink.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace telltale::detail {
@@ -33,8 +34,34 @@ class buffer {
       grow(n);
   }
   void put(char c) noexcept { *at_++ = c; }
+  // A literal: copied by a few moves.
+  template <std::size_t N>
+  void put(const char (&s)[N]) noexcept {
+    std::memcpy(at_, s, N - 1);
+    at_ += N - 1;
+  }
+  // Most are short, and a call of memcpy costs more than they do: two moves that may overlap instead.
   void put(std::string_view s) noexcept {
-    if (!s.empty()) std::memcpy(at_, s.data(), s.size());
+    const auto both_ends = [&](auto width) noexcept {
+      constexpr std::size_t n = width();
+      char head[n];
+      char tail[n];
+      std::memcpy(head, s.data(), n);
+      std::memcpy(tail, s.data() + s.size() - n, n);
+      std::memcpy(at_, head, n);
+      std::memcpy(at_ + s.size() - n, tail, n);
+    };
+    if (s.size() > 32) {
+      std::memcpy(at_, s.data(), s.size());
+    } else if (s.size() >= 16) {
+      both_ends(std::integral_constant<std::size_t, 16>{});
+    } else if (s.size() >= 8) {
+      both_ends(std::integral_constant<std::size_t, 8>{});
+    } else if (s.size() >= 4) {
+      both_ends(std::integral_constant<std::size_t, 4>{});
+    } else {
+      for (std::size_t i = 0; i < s.size(); ++i) at_[i] = s[i];
+    }
     at_ += s.size();
   }
   template <class N>
@@ -44,6 +71,11 @@ class buffer {
   // With its own reservation.
   void append(std::string_view s) {
     reserve(s.size());
+    put(s);
+  }
+  template <std::size_t N>
+  void append(const char (&s)[N]) {
+    reserve(N);
     put(s);
   }
 

@@ -207,12 +207,17 @@ bool tell_losses(thread_block* b, std::size_t room_needed_after) noexcept {
 
 // --- spans --------------------------------------------------------------------------------------------------------
 
-// First what the stack still has, then what ended out of order or on other threads; else a new chunk, whose first slot
-// is never used: so a slot lies directly below the top only if it is of the same chunk.
-open_slot* take_slot_slow() noexcept {
+namespace {
+
+void free_slot(open_slot* slot, thread_block* mine) noexcept;
+
+// A slot; null when there is none or no memory, which is counted. Attaches the thread where it has no block. First what
+// the stack still has, then what ended out of order or on other threads; else a new chunk, whose first slot is never
+// used: so a slot lies directly below the top only if it is of the same chunk.
+open_slot* take_slot() noexcept {
   thread_block* b = block_or_count();
   if (b == nullptr) return nullptr;
-  if (b->top != b->top_end) return b->top++;  // a block that another thread has left
+  if (b->top != b->slots_end) return b->top++;
   memory_map& m = *memory();
   if (b->free_slots == 0) b->free_slots = b->returned_slots.exchange(0, std::memory_order_acquire);
   if (b->free_slots != 0) {
@@ -231,13 +236,10 @@ open_slot* take_slot_slow() noexcept {
                                        std::memory_order_relaxed));
   for (std::uint32_t i = first; i < first + slots_per_chunk; ++i) m.slots[i].block = b->index;
   b->top = m.slots + first + 2;
-  b->top_end = m.slots + first + slots_per_chunk;
+  b->slots_end = m.slots + first + slots_per_chunk;
+  b->top_end = b->slow_clock != 0 ? nullptr : b->slots_end;
   return m.slots + first + 1;
 }
-
-namespace {
-
-void free_slot(open_slot* slot, thread_block* mine) noexcept;
 
 // Traces whose id's lower 63 bits are below this are recorded; 2^63 is all of them.
 constinit std::atomic<std::uint64_t> sampling_threshold{std::uint64_t{1} << 63};
@@ -263,38 +265,58 @@ void set_sampling(std::uint64_t threshold, bool by_parent) noexcept {
   sampling_by_parent.store(by_parent, std::memory_order_relaxed);
 }
 
-// The span that begins a trace which is left out is written all the same, marked: it must be known when it ends, so
-// that the next trace has its own chance. What lies below it takes no slot and writes nothing.
-opening open_root(std::uint32_t site, std::size_t payload_words, open_slot* slot, thread_block* b) noexcept {
+namespace {
+
+// Gives back a slot that was just taken.
+void untake(open_slot* slot, thread_block* b) noexcept {
+  if (b->top == slot + 1) {
+    b->top = slot;
+  } else {
+    free_slot(slot, b);
+  }
+}
+
+// open() where no span is current. The span that begins a trace which is left out is written all the same, marked: it
+// must be known when it ends, so that the next trace has its own chance. What lies below it takes no slot and writes
+// nothing.
+opening open_root(std::uint32_t site, std::size_t payload_words, open_slot* slot) noexcept {
   thread_state& t = tls;
   context& now = t.current;
   const position_words parent = load_position(now);
   if ((now.flags & flag_not_recorded) != 0) {
-    if (b->top == slot + 1) {
-      b->top = slot;
-    } else {
-      free_slot(slot, b);
-    }
+    untake(slot, t.block);
     return {};
   }
-  std::uint8_t state = 0;
+  std::uint8_t state = state_is_root;
   if (!now.trace) {  // else an empty position in somebody's trace
     now.trace = {next_id(t), scattered(next_id(t))};
-    state = state_began_trace;
+    state |= state_began_trace;
     if ((now.flags & flag_forced) == 0 && !is_sampled(now.trace)) state |= state_left_out;
   }
-  std::uint64_t* w = slot->words;
   const std::uint64_t id = next_id(t);
-  put(&w[0], first_word(record_bytes(payload_words), record_kind::span, site) | std::uint64_t{state} << 16);
-  put(&w[1], second_word(static_cast<std::uint32_t>(parent.rest), payload_words));
-  put_pair(&w[4], now.trace);
-  put(&w[6], id);
-  put(&w[7], 0);
-  const bool left_out = (state & state_left_out) != 0;
-  const std::uint16_t decided = left_out ? flag_not_recorded : state != 0 ? flag_sampled : std::uint16_t{0};
-  const std::uint64_t flags = std::uint64_t{decided} << 48;
-  store_position(now, position_at(left_out ? 0 : id, site, parent.rest | flags));
-  return {slot, ticks_of(b), 0, parent.rest};
+  fill_slot(slot, now.trace, site, parent, payload_words, id, state);
+  const bool is_left_out = (state & state_left_out) != 0;
+  enter(now, is_left_out ? 0 : id, site);
+  if (is_left_out) {
+    now.flags |= flag_not_recorded;
+  } else if ((state & state_began_trace) != 0) {
+    now.flags |= flag_sampled;
+  }
+  return {slot, ticks_of(t.block)};
+}
+
+}  // namespace
+
+opening open(const site& s, std::size_t payload_words) noexcept {
+  open_slot* slot = take_slot();
+  if (slot == nullptr) return {};
+  thread_state& t = tls;
+  const position_words parent = load_position(t.current);
+  if (parent.span == 0) return open_root(s.id(), payload_words, slot);
+  const std::uint64_t id = next_id(t);
+  fill_slot(slot, t.current.trace, s.id(), parent, payload_words, id);
+  enter(t.current, id, s.id());
+  return {slot, ticks_of(t.block)};
 }
 
 namespace {
@@ -332,6 +354,21 @@ void close_at_limit(open_slot* slot, std::uint64_t end) noexcept {
   write_span(slot, b->slow_clock != 0 ? ticks() : end);
   put(&slot->words[2], 0);
   b->top = slot;
+}
+
+void finish_at_limit(open_slot* slot, std::uint64_t end) noexcept {
+  close_at_limit(slot, end);
+  store_position(tls.current, former_position(slot));
+}
+
+void finish_slow(open_slot* slot) noexcept {
+  if (is_sample(slot)) return close_sample(slot);
+  // Before the slot is anybody's again.
+  const position_words former = former_position(slot);
+  const bool ends_trace = (get(&slot->words[0]) >> 16 & state_began_trace) != 0;
+  close(slot);
+  store_position(tls.current, former);
+  if (ends_trace) tls.current.trace = {};
 }
 
 void close_slow(open_slot* slot) noexcept {
@@ -440,10 +477,10 @@ open_slot* sample_call(const site& s) noexcept {
   t.left.store(static_cast<std::int64_t>(distance) - 1, std::memory_order_release);
   if (!is_drawn || b == nullptr) return nullptr;
 
-  open_slot* slot = b->top != b->top_end ? b->top++ : take_slot_slow();
+  open_slot* slot = take_slot();
   if (slot == nullptr) return nullptr;
   std::uint64_t* w = slot->words;
-  put(&w[0], first_word(record_bytes(3), record_kind::sample, s.id()));
+  put(&w[0], first_word(record_bytes(3), record_kind::sample, s.id()) | std::uint64_t{state_is_root} << 16);
   put(&w[1], second_word(state.current.scope.value, 3));
   put_pair(&w[4], state.current.trace);
   put(&w[6], next_id(state));

@@ -17,6 +17,7 @@
 #include <telltale/core/detail/tally.hpp>
 #include <telltale/core/detail/write.hpp>
 #include <type_traits>
+#include <utility>
 
 namespace telltale {
 
@@ -79,25 +80,26 @@ inline void set_late(open_slot* slot, const attribute<K, T>& a) noexcept {
 class span {
  public:
   template <class S, class F>
-  span(S site_of_call, F&& attributes) noexcept {  // NOLINT(cppcoreguidelines-pro-type-member-init)
-    leave_unset();
+  span(S site_of_call, F&& attributes) noexcept {
     site& s = site_of_call();
-    if (s.maybe_on()) [[unlikely]] {
-      using table = decltype(attributes(detail::collect_table{}));
-      const site::mode how = s.how();
-      if (how == site::enabled || (how != site::counted && s.on(table::entries, table::count))) {
-        attributes([&](const auto&... a) { begin(s, a...); });
-      } else if (how == site::counted && detail::count_call(s)) {
-        // A call that is timed is no span: it gives nobody its context. Its end looks like a root's, rare anyway.
-        former_span_ = 0;
-        former_rest_ = 0;
-        slot_ = detail::sample_call(s);
+    const site::mode how = s.how();
+    if (how != site::off) [[unlikely]] {
+      if (how == site::enabled) [[likely]] {
+        attributes([&](const auto&... a) { slot_ = begin(s, a...); });
+      } else if (how == site::counted) {
+        // A call that is timed is no span: it gives nobody its context.
+        if (detail::count_call(s)) slot_ = detail::sample_call(s);
+      } else {
+        using table = decltype(attributes(detail::collect_table{}));
+        if (s.on(table::entries, table::count)) {
+          attributes([&](const auto&... a) { slot_ = begin_slow(s, a...); });
+        }
       }
     }
   }
   [[gnu::always_inline]] ~span() {
     if (slot_ != nullptr) [[unlikely]]
-      end();
+      detail::finish(slot_);
   }
   span(const span&) = delete;
   span& operator=(const span&) = delete;
@@ -138,62 +140,27 @@ class span {
   TELLTALE_EXPORT context get_context() const noexcept;
 
  protected:
-  span() noexcept { leave_unset(); }
+  span() noexcept = default;
 
-  // Gives what begin() fills some value, at the cost of no instruction: a span that is off must touch nothing but
-  // slot_, and the compiler cannot always see that nothing else of it is then read.
-  [[gnu::always_inline]] void leave_unset() noexcept { asm("" : "=r"(former_span_), "=r"(former_rest_)); }
-
+  // Static, so that the object's address is never taken and it lives in a register.
   template <class... A>
-  [[gnu::always_inline]] void begin(site& s, const A&... a) noexcept {
+  [[gnu::always_inline]] static detail::open_slot* begin(site& s, const A&... a) noexcept {
     const std::size_t words = (std::size_t{0} + ... + detail::payload_words(a));
     if (words <= detail::slot_payload_words) [[likely]] {
-      const detail::opening o = detail::open(s, words);
-      if (o.slot == nullptr) [[unlikely]]
-        return;
-      [[maybe_unused]] std::uint64_t* p = o.slot->words + detail::header_words;
-      ((p = detail::put_attribute(p, a)), ...);
-      detail::opened(o);
-      former_span_ = o.parent_span;
-      former_rest_ = o.parent_rest;
-      slot_ = o.slot;
-    } else {
-      save_position();
-      slot_ = begin_large(s, a...);
+      const detail::opening o = detail::open_at_once(s, words);
+      if (o.slot != nullptr) [[likely]] {
+        [[maybe_unused]] std::uint64_t* p = o.slot->words + detail::header_words;
+        ((p = detail::put_attribute(p, a)), ...);
+        detail::opened(o);
+        return o.slot;
+      }
     }
+    return begin_slow(s, a...);
   }
-
-  [[gnu::always_inline]] void end() noexcept {
-    if (former_span_ == 0) [[unlikely]]
-      return end_root(slot_, former_rest_);
-    detail::close(slot_);
-    restore_position();
-  }
-
-  void save_position() noexcept {
-    const detail::position_words now = detail::load_position(detail::tls.current);
-    former_span_ = now.span;
-    former_rest_ = now.rest;
-  }
-  void restore_position() const noexcept { detail::store_position(detail::tls.current, {former_span_, former_rest_}); }
 
   detail::open_slot* slot_ = nullptr;
-  // What was current before, as detail::position_words has it; two scalars, so that they stay in registers. Meaningless
-  // until begin(): a span that is off touches nothing but slot_.
-  std::uint64_t former_span_;
-  std::uint64_t former_rest_;
 
  private:
-  // Nothing was current before it: the trace ends with the span that began it. (Static, as begin_large is, so that the
-  // object's address is never taken and it lives in registers.)
-  [[gnu::noinline]] static void end_root(detail::open_slot* slot, std::uint64_t former_rest) noexcept {
-    if (detail::is_sample(slot)) return detail::close_sample(slot);
-    const bool ends_trace = detail::began_trace(slot);
-    detail::close(slot);
-    detail::store_position(detail::tls.current, {0, former_rest});
-    if (ends_trace) detail::tls.current.trace = {};
-  }
-
   template <class... A>
   void record_event(site& s, const A&... a) noexcept {
     using table = detail::attribute_table<A...>;
@@ -205,15 +172,23 @@ class span {
     detail::publish(detail::tls.block, detail::record_bytes(words));
   }
 
-  // What doesn't fit into the slot travels as records of its own. (By value, so that the common way can keep the
-  // attributes in registers.)
+  // The whole of begin(). What doesn't fit into the slot travels as records of its own. (By value, so that the common
+  // way can keep the attributes in registers.)
   template <class... A>
-  [[gnu::noinline, gnu::cold]] static detail::open_slot* begin_large(site& s, A... a) noexcept {
-    const detail::opening o = detail::open(s, 0);
+  [[gnu::noinline, gnu::cold]] static detail::open_slot* begin_slow(site& s, A... a) noexcept {
+    const std::size_t words = (std::size_t{0} + ... + detail::payload_words(a));
+    const bool fits = words <= detail::slot_payload_words;
+    const detail::opening o = detail::open(s, fits ? words : 0);
     if (o.slot == nullptr) return nullptr;
-    detail::static_attributes_follow(o.slot);
-    detail::opened(o);
-    (detail::set_late(o.slot, a), ...);
+    if (fits) {
+      [[maybe_unused]] std::uint64_t* p = o.slot->words + detail::header_words;
+      ((p = detail::put_attribute(p, a)), ...);
+      detail::opened(o);
+    } else {
+      detail::static_attributes_follow(o.slot);
+      detail::opened(o);
+      (detail::set_late(o.slot, a), ...);
+    }
     return o.slot;
   }
 };
@@ -229,12 +204,8 @@ class scope : public span {
   }
   ~scope() {
     if (scope_ != 0) {
-      if (slot_ != nullptr) {
-        end();
-        slot_ = nullptr;
-      } else {
-        restore_position();
-      }
+      if (slot_ != nullptr) detail::finish(std::exchange(slot_, nullptr));
+      detail::store_position(detail::tls.current, former_);
       detail::end_scope(scope_);
     }
   }
@@ -244,7 +215,7 @@ class scope : public span {
   void begin_both(site& s, const A&... a) noexcept {
     using table = detail::attribute_table<A...>;
     const bool on = s.on(table::entries, table::count);
-    save_position();
+    former_ = detail::load_position(detail::tls.current);
     const detail::new_scope node = detail::begin_scope(s);
     if (node.id != 0) {
       [[maybe_unused]] std::uint64_t* p = node.words;
@@ -273,6 +244,7 @@ class scope : public span {
     }
   }
 
+  detail::position_words former_;
   std::uint32_t scope_ = 0;
 };
 

@@ -6,7 +6,7 @@
 //   word 0   lines (8) | kind (8) | state (8) | parts (8) | site (32)
 //   word 1   scope (32) | payload words (16) | depth of late attributes (16)
 //   word 2   time: begin of a span, moment of a log line or event          (clock ticks)
-//   word 3   end of a span                                                 (clock ticks)
+//   word 3   end of a span (clock ticks); while it is open, what its thread goes back to: position_words::rest
 //   word 4,5 trace id            word 6 span id             word 7 parent span id; for a log, the span's call site
 //   word 8…  payload
 //
@@ -48,7 +48,7 @@ struct record_header {
   std::uint8_t lines;
   record_kind kind;
   std::uint8_t state;  // span: status (bit 0: failed), kind of span (bits 1-3), scope owner (bit 4), first of its trace
-                       // (bit 5), left out by the sampler (bit 6)
+                       // (bit 5), left out by the sampler (bit 6), nothing was current before it (bit 7)
   std::uint8_t parts;  // span: number of records of its own, saturating at 255
   std::uint32_t site;
   std::uint32_t scope;
@@ -69,6 +69,7 @@ inline constexpr std::uint8_t state_kind_mask = 7;
 inline constexpr std::uint8_t state_owns_scope = 16;
 inline constexpr std::uint8_t state_began_trace = 32;
 inline constexpr std::uint8_t state_left_out = 64;
+inline constexpr std::uint8_t state_is_root = 128;
 
 // Bits of record_header::flags.
 inline constexpr std::uint16_t flag_no_static_attributes = 1;  // the site's own attributes are in a part
@@ -111,9 +112,9 @@ struct alignas(line_bytes) thread_block {
   std::uint64_t mask;               // ring bytes - 1; 0: the block of threads that have none
   std::uint64_t* ring;
   open_slot* top;            // slots are a stack: the next one to take …
-  open_slot* top_end;        // … up to here
+  open_slot* top_end;        // … up to here; null: go the slow way
   std::uint32_t index;       // of this block
-  std::uint32_t slow_clock;  // 1: the time-stamp counter is not used, and limit stays 0
+  std::uint32_t slow_clock;  // 1: the time-stamp counter is not used; limit stays 0, and top_end null
   std::uint32_t free_slots;  // number + 1 of the first slot that ended out of order, 0: none
 
   // Consumer (the drain).
@@ -129,6 +130,7 @@ struct alignas(line_bytes) thread_block {
   std::atomic<std::uint64_t> truncated;                           // values that were cut
   std::uint64_t thread_id;                                        // the operating system's, of the owner
   char thread_name[64];                                           // terminated
+  open_slot* slots_end;                                           // top_end, whatever the clock
   std::uint32_t thread_untold;                                    // 1: no record has said yet who writes here now
   std::uint32_t outside_file;  // 1: the disk was full, so that the ring lies in plain memory
 };

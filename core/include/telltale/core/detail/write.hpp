@@ -2,6 +2,7 @@
 // that is rare is a cold function in the library.
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <telltale/core/attribute.hpp>
 #include <telltale/core/clock.hpp>
@@ -14,6 +15,19 @@ namespace telltale::detail {
 // A plain move that other threads may watch: slots are read by the drain while they are written.
 inline void put(std::uint64_t* word, std::uint64_t value) noexcept {
   std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_relaxed);
+}
+using half [[gnu::may_alias]] = std::uint32_t;
+inline constexpr std::size_t low_half = std::endian::native == std::endian::little ? 0 : 1;
+
+// The same as two halves, where they come from two places.
+inline void put_halves(std::uint64_t* word, std::uint32_t low, std::uint32_t high) noexcept {
+  auto* halves = reinterpret_cast<half*>(word);
+  __atomic_store_n(&halves[low_half], low, __ATOMIC_RELAXED);
+  __atomic_store_n(&halves[1 - low_half], high, __ATOMIC_RELAXED);
+}
+// What was put so is read back at once only so: a wider load would wait until both have left the store buffer.
+inline std::uint32_t get_low(const std::uint64_t* word) noexcept {
+  return __atomic_load_n(&reinterpret_cast<const half*>(word)[low_half], __ATOMIC_RELAXED);
 }
 inline std::uint64_t get(const std::uint64_t* word) noexcept {
   return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word)).load(std::memory_order_relaxed);
@@ -133,8 +147,10 @@ inline void store_position(context& c, const position_words& p) noexcept {
   asm("" : : : "memory");
   std::memcpy(bytes + 8, &p.rest, 8);
 }
-constexpr position_words position_at(std::uint64_t span, std::uint32_t site, std::uint64_t rest) noexcept {
-  return {span, (rest & 0xffff'0000'ffff'ffffu) | std::uint64_t{site & 0xffff} << 32};
+// Makes a span current; scope and flags stay as they are.
+inline void enter(context& c, std::uint64_t span, std::uint32_t site) noexcept {
+  c.span.value = span;
+  c.origin = static_cast<std::uint16_t>(site);
 }
 
 // --- identifiers --------------------------------------------------------------------------------------------------
@@ -164,14 +180,35 @@ constexpr std::size_t record_bytes(std::size_t payload_words) noexcept {
 
 // --- spans --------------------------------------------------------------------------------------------------------
 
-// A slot where the block's stack of them has none left; null when there is none or no memory, which is counted.
-// Attaches the thread where it has no block.
-TELLTALE_EXPORT open_slot* take_slot_slow() noexcept;
-// close() where something about it is rare: it ends out of order or on another thread, a fork lies between, no block.
+// What a slot says about its span, but for the payload and the begin.
+[[gnu::always_inline]] inline void fill_slot(open_slot* slot, const trace_id& trace, std::uint32_t site,
+                                             const position_words& parent, std::size_t payload_words, std::uint64_t id,
+                                             std::uint8_t state = 0) noexcept {
+  std::uint64_t* w = slot->words;
+  put_halves(&w[0],
+             static_cast<std::uint32_t>(first_word(record_bytes(payload_words), record_kind::span, 0)) |
+                 std::uint32_t{state} << 16,
+             site);
+  put_halves(&w[1], static_cast<std::uint32_t>(parent.rest), static_cast<std::uint32_t>(payload_words));
+  put_pair(&w[4], trace);
+  put(&w[6], id);
+  put(&w[7], parent.span);
+  put(&w[3], parent.rest);
+}
+// What was current when a slot's span began.
+inline position_words former_position(const open_slot* slot) noexcept {
+  return {get(&slot->words[7]), get(&slot->words[3])};
+}
+
+// Ends a slot's span where something about it is rare: it ends out of order or on another thread, a fork lies between.
+// Doesn't touch the current context.
 TELLTALE_EXPORT void close_slow(open_slot* slot) noexcept;
-// close() of this thread's last span where the ring has no room at once, or where the time-stamp counter, which `end`
+// The same for this thread's last span where the ring has no room at once, or where the time-stamp counter, which `end`
 // was read from, isn't used.
 TELLTALE_EXPORT void close_at_limit(open_slot* slot, std::uint64_t end) noexcept;
+// finish() where it is no span that this thread opened last, below another one: a root, a call that is timed.
+TELLTALE_EXPORT void finish_slow(open_slot* slot) noexcept;
+TELLTALE_EXPORT void finish_at_limit(open_slot* slot, std::uint64_t end) noexcept;
 
 inline std::uint64_t ticks_of([[maybe_unused]] const thread_block* b) noexcept {
 #if defined(__x86_64__)
@@ -180,7 +217,7 @@ inline std::uint64_t ticks_of([[maybe_unused]] const thread_block* b) noexcept {
 #endif
   return slow_ticks();
 }
-// The same for who notices later that the counter isn't used.
+// The same for who has seen, or notices later, that the counter isn't used.
 inline std::uint64_t hasty_ticks() noexcept {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -191,43 +228,29 @@ inline std::uint64_t hasty_ticks() noexcept {
 
 // A span on its way: its slot, and its begin, which is written last.
 struct opening {
-  open_slot* slot = nullptr;  // null: it cannot be recorded, which is counted; the parent stays current
+  open_slot* slot = nullptr;
   std::uint64_t begin = 0;
-  std::uint64_t parent_span = 0;  // what was current before, as position_words has it
-  std::uint64_t parent_rest = 0;
 };
 
-// open() where no span is current: the first span of a trace, which the sampler may leave out, and everything below
-// one that was left out.
-TELLTALE_EXPORT opening open_root(std::uint32_t site, std::size_t payload_words, open_slot* slot,
-                                  thread_block* b) noexcept;
-
 // Takes a slot, gives the span its ids, makes it the current one and stamps its begin. The caller then writes the
-// payload and calls opened().
-[[gnu::always_inline]] inline opening open(const site& s, std::size_t payload_words) noexcept {
+// payload and calls opened(). Without a slot it cannot be recorded, which is counted, and the parent stays current.
+// Attaches the thread where it has no block; begins a trace where no span is current, which the sampler may leave out.
+TELLTALE_EXPORT opening open(const site& s, std::size_t payload_words) noexcept;
+
+// The same where nothing about it is rare; else without a slot, nothing counted, and open() has to do it. One
+// comparison says that there is a slot and that the time-stamp counter is used.
+[[gnu::always_inline]] inline opening open_at_once(const site& s, std::size_t payload_words) noexcept {
   thread_state& t = tls;
   thread_block* b = t.block;
   open_slot* slot = b->top;
-  if (slot != b->top_end) [[likely]] {
-    b->top = slot + 1;
-  } else {
-    if ((slot = take_slot_slow()) == nullptr) return {};
-    b = t.block;
-  }
-  std::uint64_t* w = slot->words;
-  context& now = t.current;
-  const std::uint32_t site = s.id();
-  const position_words parent = load_position(now);
-  if (parent.span == 0) [[unlikely]]
-    return open_root(site, payload_words, slot, b);
+  const position_words parent = load_position(t.current);
+  if (slot >= b->top_end || parent.span == 0) [[unlikely]]
+    return {};
+  b->top = slot + 1;
   const std::uint64_t id = next_id(t);
-  put(&w[0], first_word(record_bytes(payload_words), record_kind::span, site));
-  put(&w[1], second_word(static_cast<std::uint32_t>(parent.rest), payload_words));
-  put_pair(&w[4], now.trace);
-  put(&w[6], id);
-  put(&w[7], parent.span);
-  store_position(now, position_at(id, site, parent.rest));
-  return {slot, ticks_of(b), parent.span, parent.rest};
+  fill_slot(slot, t.current.trace, s.id(), parent, payload_words, id);
+  enter(t.current, id, s.id());
+  return {slot, hasty_ticks()};
 }
 
 inline void opened(const opening& o) noexcept {
@@ -242,43 +265,61 @@ inline std::uint64_t id_in(const open_slot* slot) noexcept {
 inline bool is_sample(const open_slot* slot) noexcept {
   return (get(&slot->words[0]) >> 8 & 0xff) == static_cast<std::uint8_t>(record_kind::sample);
 }
-inline bool began_trace(const open_slot* slot) noexcept {
-  return (get(&slot->words[0]) >> 16 & state_began_trace) != 0;
-}
 
 // Writes an open span's record to `p`. Whole lines by wide moves: what takes time here is the number of stores. Only
 // the begin, which may have been stored just now, goes alone, so that nothing waits for it to leave the store buffer.
-inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t bytes, std::uint64_t end) noexcept {
+[[gnu::always_inline]] inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t bytes,
+                                               std::uint64_t end) noexcept {
   const std::uint64_t* w = slot->words;
+  const std::uint64_t* const behind = w + bytes / sizeof *w;
   copy_words(p, w, 2);
   p[2] = get(&w[2]);
   p[3] = end;
   copy_words(p + 4, w + 4, 4);
-  for (std::size_t left = bytes - line_bytes; left != 0; left -= line_bytes) {
-    w += line_words;
-    p += line_words;
-    copy_words(p, w, line_words);
-  }
+  while ((w += line_words) != behind) copy_words(p += line_words, w, line_words);
 }
 
-// Stamps the end, writes the record and frees the slot. Any thread may call it. Doesn't touch the current context.
-// What is rare is called last, so that the common way has no registers to save; and in the common way one comparison
-// each says that the slot is this thread's, that there is room and that the counter is used.
-[[gnu::noinline]] inline void close(open_slot* slot) noexcept {
-  thread_block* b = tls.block;
-  // The last one that this thread opened, as nearly always: everything about it is this thread's own.
-  if (b->top != slot + 1) [[unlikely]]
-    return close_slow(slot);
-  const std::uint64_t end = hasty_ticks();
+// Writes the record of this thread's last span and frees its slot; false, with nothing done, where the ring has no room
+// at once. `first` is the low half of the slot's first word.
+[[gnu::always_inline]] inline bool write_top(thread_block* b, open_slot* slot, std::uint32_t first,
+                                             std::uint64_t end) noexcept {
   const std::uint64_t head = b->head.load(std::memory_order_relaxed);
-  const std::size_t bytes = (get(&slot->words[0]) & 0xff) * line_bytes;
+  const std::size_t bytes = std::size_t{first & 0xff} * line_bytes;
   if (head + bytes > b->limit) [[unlikely]]
-    return close_at_limit(slot, end);
+    return false;
   std::uint64_t* p = b->ring + (head & b->mask) / 8;
   prefetch_ahead(p);
   copy_record(p, slot, bytes, end);
   b->top = slot;
   b->head.store(head + bytes, std::memory_order_release);
+  return true;
+}
+
+// Ends the span of a slot: stamps the end, writes the record and frees the slot. Any thread may call it. Doesn't touch
+// the current context.
+inline void close(open_slot* slot) noexcept {
+  thread_block* b = tls.block;
+  // The last one that this thread opened, as nearly always: everything about it is this thread's own.
+  if (b->top != slot + 1) [[unlikely]]
+    return close_slow(slot);
+  const std::uint64_t end = hasty_ticks();
+  if (!write_top(b, slot, get_low(&slot->words[0]), end)) [[unlikely]]
+    return close_at_limit(slot, end);
+  put(&slot->words[2], 0);
+}
+
+// Ends a span where it is current, or a call that is timed: close(), and what was current before it is so again. What
+// is rare is called last, so that the common way has no registers to save.
+[[gnu::noinline]] inline void finish(open_slot* slot) noexcept {
+  thread_state& t = tls;
+  thread_block* b = t.block;
+  const std::uint32_t first = get_low(&slot->words[0]);
+  if (b->top != slot + 1 || (first >> 16 & state_is_root) != 0) [[unlikely]]
+    return finish_slow(slot);
+  const std::uint64_t end = hasty_ticks();
+  if (!write_top(b, slot, first, end)) [[unlikely]]
+    return finish_at_limit(slot, end);
+  store_position(t.current, former_position(slot));
   put(&slot->words[2], 0);
 }
 
