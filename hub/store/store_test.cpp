@@ -1,0 +1,309 @@
+// One suite over what every store must answer; in memory, in tables that came from the journal, and in files.
+#include "hub/store/store.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <thread>
+
+#include "hub/store/testing.hpp"
+
+namespace telltale::hub {
+namespace {
+
+using testing::batch_of;
+using testing::span_spec;
+using testing::temporary_directory;
+
+std::unique_ptr<store> opened(store_options o) {
+  auto s = open_store(std::move(o));
+  if (!s) {
+    ADD_FAILURE() << s.error().message;
+    std::abort();
+  }
+  return std::move(*s);
+}
+
+enum class where { memory, journal, files };
+
+// Spans of two traces, the way they are asked for below.
+class Store : public ::testing::TestWithParam<where> {
+ protected:
+  void SetUp() override {
+    store_options o;
+    if (GetParam() != where::memory) o.directory = directory_.path();
+    if (GetParam() == where::files) o.rows_per_file = 1;
+    store_ = opened(o);
+    put(batch_of({{1, 10, 0, "Prove", 1'000'000, 5000,
+                   R"(,"attributes":[{"key":"job_id","value":{"stringValue":"j1"}},
+                       {"key":"circuit","value":{"stringValue":"semaphore"}},{"key":"n","value":{"intValue":7}}])"},
+                  {1, 11, 10, "Msm", 1'001'000, 2000,
+                   R"(,"links":[{"traceId":"00000000000000010000000000000002","spanId":"0000000000000014",
+                       "attributes":[{"key":"telltale.link.kind","value":{"stringValue":"input-of"}}]}])"}}));
+    put(batch_of({{2, 20, 0, "Prove", 2'000'000, 9000, R"(,"status":{"code":2,"message":"no room"},
+        "events":[{"timeUnixNano":"2000100","name":"retry"}])"}}));
+    put(batch_of(otlp::signal_kind::logs, R"({"resourceLogs":[{"scopeLogs":[{"logRecords":[
+        {"timeUnixNano":"5","severityNumber":17,"body":{"stringValue":"it failed"},
+         "traceId":"00000000000000010000000000000002","spanId":"0000000000000014"}]}]}]})"));
+    put(batch_of(otlp::signal_kind::metrics, R"({"resourceMetrics":[{"scopeMetrics":[{"metrics":[
+        {"name":"g","gauge":{"dataPoints":[{"timeUnixNano":"1","asDouble":2.5}]}}]}]}]})"));
+    if (GetParam() == where::journal) {  // what was told to be kept comes back
+      store_.reset();
+      store_ = opened(o);
+    }
+  }
+  void put(std::shared_ptr<const batch> b) {
+    const auto kept = store_->append(std::move(b));
+    ASSERT_TRUE(kept) << kept.error().message;
+    store_->settle();
+  }
+
+  temporary_directory directory_;
+  std::unique_ptr<store> store_;
+};
+
+TEST_P(Store, GivesATrace) {
+  const auto t = store_->trace({1, 1});
+  ASSERT_TRUE(t) << t.error().message;
+  ASSERT_EQ(t->size(), 2u);
+  EXPECT_EQ((*t)[0].name, "Prove");
+  EXPECT_EQ((*t)[0].job_id, "j1");
+  EXPECT_EQ((*t)[0].service, "prover");
+  EXPECT_EQ((*t)[0].scope, "msm");
+  EXPECT_EQ((*t)[0].attributes, (attribute_list{{"circuit", std::string("semaphore")}, {"n", std::int64_t{7}}}));
+  EXPECT_EQ((*t)[0].resource, (attribute_list{{"service.name", std::string("prover")}}));
+  EXPECT_EQ((*t)[1].parent.value, 10u);
+  EXPECT_EQ((*t)[1].duration_ns, 2000);
+  EXPECT_TRUE((*store_->trace({1, 77})).empty());
+}
+
+TEST_P(Store, FollowsLinksBothWays) {
+  const auto from = store_->links_from({1, 1});
+  ASSERT_TRUE(from && from->size() == 1);
+  EXPECT_EQ((*from)[0].to_span.value, 20u);
+  EXPECT_EQ((*from)[0].kind, "input-of");
+  const auto to = store_->links_to({1, 2}, span_id{20});
+  ASSERT_TRUE(to && to->size() == 1) << (to ? "" : to.error().message);
+  EXPECT_EQ((*to)[0].from_span.value, 11u);
+  EXPECT_TRUE((*store_->links_to({1, 2}, span_id{21})).empty());
+}
+
+TEST_P(Store, SelectsByCondition) {
+  const dialect& d = store_->sql();
+  const auto ids = [&](const std::string& condition) {
+    std::string out;
+    const auto found = store_->spans(condition, "span", 10);
+    if (!found) return found.error().message;
+    for (const span_row& s : *found) out += std::to_string(s.id.value) + " ";
+    return out;
+  };
+  EXPECT_EQ(ids("name = 'Prove'"), "10 20 ");
+  EXPECT_EQ(ids("duration_ns > 4000 AND status = 2"), "20 ");
+  EXPECT_EQ(ids(d.is_trace({1, 1})), "10 11 ");
+  EXPECT_EQ(ids(d.attribute_is("circuit", dialect::from::span, std::string("semaphore"))), "10 ");
+  EXPECT_EQ(ids(d.attribute_is("circuit", dialect::from::span, std::string("sema"))), "");
+  EXPECT_EQ(ids(d.attribute_is("n", dialect::from::span, std::int64_t{7})), "10 ");
+  EXPECT_EQ(ids(d.attribute_is("n", dialect::from::span, std::string("7"))), "") << "another type";
+  EXPECT_EQ(ids(d.attribute_is("job_id", dialect::from::span, std::string("j1"))), "10 ");
+  EXPECT_EQ(ids(d.attribute_is("service.name", dialect::from::resource, std::string("prover"))), "10 11 20 ");
+  EXPECT_EQ(ids(d.attribute_number("n", dialect::from::span) + " > 6.5"), "10 ");
+  EXPECT_EQ(ids(d.attribute("a'b\"c", dialect::from::span) + " IS NOT NULL"), "");
+  EXPECT_EQ(ids(d.matches("name", "M.m")), "11 ");
+}
+
+TEST_P(Store, KeepsEventsAndLogs) {
+  const auto t = store_->trace({1, 2});
+  ASSERT_TRUE(t && t->size() == 1);
+  EXPECT_EQ((*t)[0].status, status_code::error);
+  EXPECT_EQ((*t)[0].status_message, "no room");
+  ASSERT_EQ((*t)[0].events.size(), 1u);
+  EXPECT_EQ((*t)[0].events[0].name, "retry");
+  const auto l = store_->logs("severity >= 17", "time_ns", 10);
+  ASSERT_TRUE(l && l->size() == 1);
+  EXPECT_EQ((*l)[0].body, "it failed");
+  EXPECT_EQ((*l)[0].span.value, 20u);
+}
+
+TEST_P(Store, AnswersSql) {
+  const auto t = store_->query("SELECT name, count(*) AS n, sum(duration_ns) FROM spans GROUP BY name ORDER BY 1");
+  ASSERT_TRUE(t) << t.error().message;
+  EXPECT_EQ(t->columns, (std::vector<std::string>{"name", "n", "sum(duration_ns)"}));
+  ASSERT_EQ(t->rows.size(), 2u);
+  EXPECT_EQ(t->rows[1], (std::vector<cell>{std::string("Prove"), std::int64_t{2}, 14000.0}));
+  const auto ids = store_->query("SELECT trace_id, span_id, parent_id FROM spans WHERE span = 10");
+  ASSERT_TRUE(ids && ids->rows.size() == 1);
+  EXPECT_EQ(ids->rows[0], (std::vector<cell>{std::string("00000000000000010000000000000001"),
+                                             std::string("000000000000000a"), std::monostate{}}));
+  const auto cut = store_->query("SELECT * FROM range(10);", {.rows = 3});
+  ASSERT_TRUE(cut && cut->rows.size() == 3);
+  EXPECT_TRUE(cut->cut);
+  EXPECT_EQ((*store_->query("SELECT value FROM metrics")).rows.at(0).at(0), cell(2.5));
+}
+
+TEST_P(Store, RefusesWhatIsNoQuestion) {
+  for (const char* sql :
+       {"DROP VIEW spans", "SELECT 1; SELECT 2", "", "SELEC", "COPY spans TO '/tmp/x.parquet'",
+        "SELECT * FROM read_text('/etc/passwd')", "INSTALL httpfs", "SET threads = 1", "ATTACH '/tmp/x.db'"}) {
+    EXPECT_FALSE(store_->query(sql)) << sql;
+  }
+  const auto slow = store_->query("SELECT count(*) FROM range(100000000) a, range(100000) b", {.timeout_ms = 50});
+  ASSERT_FALSE(slow);
+  EXPECT_NE(slow.error().message.find("longer than 50 ms"), std::string::npos) << slow.error().message;
+  EXPECT_TRUE(store_->query("SELECT 1")) << "it still answers";
+}
+
+TEST_P(Store, CountsWhatItHolds) {
+  const store_stats s = store_->stats();
+  EXPECT_EQ(s.spans, 3u);
+  EXPECT_EQ(s.logs, 1u);
+  EXPECT_EQ(s.metric_points, 1u);
+  EXPECT_EQ(s.links, 1u);
+  EXPECT_EQ(s.waiting, 0u);
+  EXPECT_EQ(s.oldest_ns, 1'000'000);
+  EXPECT_EQ(s.newest_ns, 2'000'000);
+  EXPECT_EQ(s.files > 0, GetParam() == where::files);
+}
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, Store, ::testing::Values(where::memory, where::journal, where::files),
+                         [](const auto& p) {
+                           return std::string(p.param == where::memory    ? "InMemory"
+                                              : p.param == where::journal ? "FromTheJournal"
+                                                                          : "InFiles");
+                         });
+
+TEST(StoreDirectory, ShowsOpenSpansAndEndsLostOnes) {
+  store_options o;
+  o.heartbeat_timeout_seconds = 1;
+  const auto s = opened(o);
+  const auto seen = std::make_shared<std::vector<std::string>>();
+  const auto watching = s->watch([seen](const span_row& r) { seen->push_back(r.name); });
+  const auto open = [&](const char* span) {
+    return batch_of(otlp::signal_kind::logs, R"({"resourceLogs":[{"resource":{"attributes":[
+      {"key":"service.name","value":{"stringValue":"p"}}]},"scopeLogs":[{"scope":{"name":"m"},"logRecords":[
+      {"timeUnixNano":"5000","traceId":"00000000000000010000000000000001","spanId":")" +
+                                                 std::string(span) +
+                                                 R"(","eventName":"telltale.span.open","attributes":[
+       {"key":"telltale.span.name","value":{"stringValue":"Wait"}},{"key":"n","value":{"intValue":3}},
+       {"key":"job_id","value":{"stringValue":"j"}},
+       {"key":"telltale.span.start_time_unix_nano","value":{"intValue":"2000"}}]}]}]}]})");
+  };
+  ASSERT_TRUE(s->append(open("000000000000000a")));
+  ASSERT_TRUE(s->append(open("000000000000000b")));
+  s->settle();
+  ASSERT_EQ(s->open_spans().size(), 2u);
+  EXPECT_EQ((*s->trace({1, 1})).at(0).state, span_state::open);
+  ASSERT_TRUE(s->append(batch_of({{1, 11, 0, "Wait", 2000, 9000}})));
+  s->settle();
+  EXPECT_EQ(s->open_spans().size(), 1u) << "the other has ended";
+  for (int i = 0; i < 100 && s->stats().spans < 2; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    s->settle();
+  }
+  EXPECT_TRUE(s->open_spans().empty());
+  const auto t = s->trace({1, 1});
+  ASSERT_TRUE(t && t->size() == 2);
+  const span_row& lost = (*t)[0].id.value == 10 ? (*t)[0] : (*t)[1];
+  EXPECT_EQ(lost.state, span_state::lost);
+  EXPECT_EQ(lost.job_id, "j");
+  EXPECT_EQ(lost.service, "p");
+  EXPECT_EQ(lost.duration_ns, 3000);
+  EXPECT_GE(seen->size(), 3u);
+}
+
+TEST(StoreDirectory, IsOpenOnce) {
+  const temporary_directory d;
+  store_options o;
+  o.directory = d.path();
+  const auto first = opened(o);
+  const auto second = open_store(o);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find("open in another process"), std::string::npos);
+}
+
+TEST(StoreDirectory, OfANewerVersionIsRefused) {
+  const temporary_directory d;
+  std::ofstream(d.path() + "/MANIFEST.json") << R"({"version":2})";
+  store_options o;
+  o.directory = d.path();
+  const auto s = open_store(o);
+  ASSERT_FALSE(s);
+  EXPECT_NE(s.error().message.find("newer telltale"), std::string::npos) << s.error().message;
+  std::ofstream(d.path() + "/MANIFEST.json") << R"({"version":)";
+  EXPECT_NE(open_store(o).error().message.find("damaged"), std::string::npos);
+}
+
+TEST(StoreDirectory, ThatCannotBeMadeIsRefused) {
+  store_options o;
+  o.directory = "/proc/no/such";
+  const auto s = open_store(o);
+  ASSERT_FALSE(s);
+  EXPECT_NE(s.error().message.find("/proc/no/such"), std::string::npos);
+}
+
+TEST(StoreDirectory, LetsOldFilesGo) {
+  const temporary_directory d;
+  store_options o;
+  o.directory = d.path();
+  o.rows_per_file = 1;
+  o.max_age_seconds = 3600;  // the spans are of 1970
+  const auto s = opened(o);
+  ASSERT_TRUE(s->append(batch_of({{1, 10}})));
+  s->settle();
+  for (int i = 0; i < 100 && s->stats().files + s->stats().spans > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(s->stats().spans, 0u);
+  EXPECT_TRUE((*s->trace({1, 1})).empty());
+  EXPECT_TRUE(s->query("SELECT count(*) FROM spans"));
+}
+
+// A child writes and says what was acknowledged; it is killed somewhere, and all it said is there afterwards.
+TEST(StoreDirectory, LosesNothingAcknowledgedWhenKilled) {
+  const temporary_directory d;
+  std::uint64_t acknowledged = 0;
+  const char* const long_run = std::getenv("TELLTALE_HUB_KILLS");  // NOLINT(concurrency-mt-unsafe)
+  const int kills = long_run != nullptr ? std::atoi(long_run) : 5;
+  for (int round = 0; round < kills; ++round) {
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      store_options o;
+      o.directory = d.path();
+      o.rows_per_file = 40;  // files are made all the time
+      auto s = open_store(o);
+      if (!s) ::_exit(3);
+      for (std::uint64_t id = acknowledged + 1;; ++id) {
+        if (!(*s)->append(batch_of({{id / 8 + 1, id}}))) ::_exit(4);
+        if (::write(pipe[1], &id, sizeof id) != sizeof id) ::_exit(5);
+      }
+    }
+    ::close(pipe[1]);
+    std::uint64_t id = 0;
+    const std::uint64_t until = acknowledged + 30 + static_cast<std::uint64_t>(round) * 37 % 100;
+    while (::read(pipe[0], &id, sizeof id) == sizeof id) {
+      acknowledged = id;
+      if (id == until) ::kill(child, SIGKILL);
+    }
+    ::close(pipe[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "it ended by itself: " << status;
+  }
+  store_options o;
+  o.directory = d.path();
+  const auto s = opened(o);
+  const auto t = s->query("SELECT count(DISTINCT span), max(span), count(*) FROM spans");
+  ASSERT_TRUE(t) << t.error().message;
+  const auto different = std::get<std::int64_t>(t->rows.at(0).at(0));
+  const auto last = std::get<std::int64_t>(t->rows.at(0).at(1));
+  EXPECT_GE(last, static_cast<std::int64_t>(acknowledged));
+  EXPECT_EQ(different, last) << "a span is missing";
+  EXPECT_GT(acknowledged, 100u);
+}
+
+}  // namespace
+}  // namespace telltale::hub
