@@ -1,0 +1,24 @@
+// `telltale serve`: the hub, until it is told to end.
+#pragma once
+
+#include <string>
+#include <telltale/core/result.hpp>
+#include <vector>
+
+#include "hub/server.hpp"
+
+namespace telltale::cli {
+
+struct serve_words {
+  std::string config;     // path of a TOML file; empty: defaults
+  std::string directory;  // these three win over the file where they are given
+  std::string forward;
+  std::vector<std::string> listen;
+  bool check = false;  // --check-config
+  bool print = false;  // --print-config
+};
+
+// Serves until SIGINT or SIGTERM. The exit code, or why it could not begin.
+result<int> serve(const serve_words& words, const hub::server::add_routes& questions);
+
+}  // namespace telltale::cli
