@@ -6,12 +6,10 @@
 #include <string>
 
 #include "prover/cli/command.hpp"
+#include "prover/cli/server_options.hpp"
 #include "prover/daemon/rpc/client.hpp"
 
 namespace prover::cli {
-
-// "--server ADDRESS", "--token-file", "--tls-…"
-void add_server(CLI::App& command, daemon::client_settings& into);
 
 // Connects, or says why not and gives nothing; `code` becomes the exit code then.
 std::unique_ptr<daemon::client> connect(const daemon::client_settings& settings, int& code);

@@ -66,5 +66,24 @@ add_dependencies(prover_load_client telltale_prover_client)
 add_library(prover_server STATIC daemon/rpc/server.cpp daemon/rpc/listening.cpp daemon/status_json.cpp)
 add_library(telltale::prover_server ALIAS prover_server)
 telltale_strict(prover_server)
-telltale_link(prover_server prover PUBLIC telltale::prover PRIVATE prover_convert ${GRPCPP_REFLECTION}
+telltale_link(prover_server prover PUBLIC telltale::prover_daemon PRIVATE prover_convert ${GRPCPP_REFLECTION}
   OpenSSL::Crypto nlohmann_json::nlohmann_json)
+
+# The two programs.
+if(NOT TARGET telltale_http)
+  message(FATAL_ERROR "prover-daemon needs libmicrohttpd-dev (scripts/install prover)")
+endif()
+add_executable(prover-daemon daemon/main.cpp daemon/http_routes.cpp)
+telltale_strict(prover-daemon)
+# g++ 12 sees null pointers in CLI11's vectors of strings that aren't there.
+target_compile_options(prover-daemon PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference>)
+telltale_link(prover-daemon prover PRIVATE prover_server telltale::prover_daemon_config prover_daemon_outside
+  telltale::core_http CLI11::CLI11 ${GPR})
+target_compile_definitions(prover-daemon PRIVATE TELLTALE_VERSION="${PROJECT_VERSION}")
+
+add_executable(prover-bench load/main.cpp load/run.cpp load/report.cpp cli/server_options.cpp)
+telltale_strict(prover-bench)
+target_compile_options(prover-bench PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference>)
+telltale_link(prover-bench prover PRIVATE telltale::prover_client CLI11::CLI11 nlohmann_json::nlohmann_json)
+target_compile_definitions(prover-bench PRIVATE TELLTALE_VERSION="${PROJECT_VERSION}")
+install(TARGETS prover-daemon prover-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
