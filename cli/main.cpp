@@ -10,7 +10,9 @@
 #include <telltale/core/units.hpp>
 
 #include "access.hpp"
+#include "hub/ask/api.hpp"
 #include "recover.hpp"
+#include "serve.hpp"
 #include "show.hpp"
 #include "ui.hpp"
 
@@ -280,6 +282,21 @@ int main(int argc, char** argv) {
   }));
   c->add_option("QUERY", o.of, "only the traces that it matches");
   c->add_option("--limit", o.limit, "how many traces (100)");
+
+  serve_words words;
+  c = command("serve", "the hub: receives OTLP, keeps it, and answers all of the above", [&] {
+    const auto served = serve(words, [](hub::router& r, hub::store* kept) {
+      if (kept != nullptr) hub::add_api(r, *kept);
+    });
+    return served ? *served : complain(served.error().message);
+  });
+  c->add_option("--config", words.config, "a TOML file; docs/hub.md has its keys");
+  c->add_option("--store", words.directory, "where the data is kept (telltale-data)");
+  c->add_option("--listen", words.listen, "addresses for HTTP (127.0.0.1:4318 for OTLP, 127.0.0.1:4320)");
+  c->add_option("--grpc", words.grpc, "addresses for OTLP/gRPC (127.0.0.1:4317)");
+  c->add_option("--forward", words.forward, "sends on what comes to another receiver: http://HOST:4318");
+  c->add_flag("--check-config", words.check, "only says what is wrong with the configuration");
+  c->add_flag("--print-config", words.print, "only shows the configuration that would hold");
 
   app.add_subcommand("recover", "what a process that was killed had recorded last; `telltale recover --help`");
 

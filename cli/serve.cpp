@@ -25,6 +25,7 @@ result<hub::configuration> configuration_of(const serve_words& words) {
   if (!words.directory.empty()) c.store.directory = words.directory;
   if (!words.forward.empty()) c.forward.url = words.forward;
   if (!words.listen.empty()) c.http.listen = words.listen;
+  if (!words.grpc.empty()) c.grpc.listen = words.grpc;
   if (const auto fits = hub::check_configuration(c); !fits) return fits.error();
   return c;
 }

@@ -11,9 +11,10 @@ namespace telltale::cli {
 
 struct serve_words {
   std::string config;     // path of a TOML file; empty: defaults
-  std::string directory;  // these three win over the file where they are given
+  std::string directory;  // these win over the file where they are given
   std::string forward;
   std::vector<std::string> listen;
+  std::vector<std::string> grpc;
   bool check = false;  // --check-config
   bool print = false;  // --print-config
 };
