@@ -223,7 +223,7 @@ TEST(Text, ComesBackFromJsonAsItWas) {
                                {"c", true},
                                {"d \"x\"\n", std::string("é\\")},
                                {"e", std::uint64_t{18446744073709551615u}}};
-  const auto back = parse_attributes(to_json(list));
+  const auto back = parse_attributes(object_text(list));
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, list);
   EXPECT_FALSE(parse_attributes("[1]"));

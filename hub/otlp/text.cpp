@@ -170,7 +170,7 @@ void append_json(std::string& out, const attribute_value& v) {
   out += std::get<bool>(v) ? "true" : "false";
 }
 
-std::string to_json(const attribute_list& attributes) {
+std::string object_text(const attribute_list& attributes) {
   std::string out = "{";
   for (const auto& [key, value] : attributes) {
     if (out.size() > 1) out += ',';

@@ -26,7 +26,7 @@ void append_json(std::string& out, std::int64_t v);
 // or "-Infinity", a string.
 void append_json(std::string& out, double v);
 void append_json(std::string& out, const attribute_value& v);
-std::string to_json(const attribute_list& attributes);
+std::string object_text(const attribute_list& attributes);
 
 // Attributes out of a JSON object as text: numbers without a point or exponent are int64, nested values stay JSON as
 // text, null is left out. Of a key that comes twice the first value counts. Text that is no object is an error.
