@@ -250,6 +250,28 @@ void scheduler::evict_by_age(steady_time now) {
   }
 }
 
+// A key that was loaded without its tables, for want of room, is loaded anew with them when there is room and nobody
+// needs it.
+void scheduler::warm_to_hot(steady_time now) {
+  bool waiting = false;
+  for_pieces(
+      [&](const job_record&, const piece& p, std::size_t) { waiting = waiting || p.at == piece::state::queued; });
+  if (waiting) return;
+  std::size_t free = ledger_.free();
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    const std::size_t tables = kinds_[k].table_bytes;
+    for (std::size_t d = 0; d < devices_.size() && tables != 0; ++d) {
+      key_entry& e = at(k, d);
+      if (e.at != key_state::loaded || e.key->hot() || e.users != 0 || now - e.last_use < idle_before_hot) continue;
+      const std::size_t needed = sizes_.to_load(kinds_[k], tables);
+      if (needed > free + e.memory.size()) continue;
+      free -= needed - std::min(needed, e.memory.size());
+      e.wanted = true;
+      start_unload(e);
+    }
+  }
+}
+
 // What somebody asked for, as far as there is room; jobs come first.
 void scheduler::load_wanted(steady_time now) {
   for (std::size_t k = 0; k < kinds_.size(); ++k) {

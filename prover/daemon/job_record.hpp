@@ -14,6 +14,8 @@
 namespace prover::daemon {
 
 inline constexpr std::size_t nowhere = SIZE_MAX;
+// How long nobody has used a key that was loaded without its tables before it is loaded again with them.
+inline constexpr nanoseconds idle_before_hot = std::chrono::seconds{10};
 
 struct piece {
   enum class state : std::uint8_t {

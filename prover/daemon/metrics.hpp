@@ -1,4 +1,4 @@
-// What the daemon counts, for /metrics. docs/prover-daemon.md names them all.
+// What the daemon counts, for /metrics; each with its meaning and unit.
 #pragma once
 
 #include <functional>

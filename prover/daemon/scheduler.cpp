@@ -234,7 +234,8 @@ std::optional<scheduler::proof_work> scheduler::next_proof(std::size_t device, s
   j.last_device = d.traits.name;
   d.running.emplace_back(j.entry.id, found->piece);
   d.since.push_back(now);
-  return proof_work{by_id_.at(j.entry.id), found->piece, device, at(j.kind, device).key, *p.values};
+  return proof_work{by_id_.at(j.entry.id), found->piece, device, at(j.kind, device).key,
+                    std::exchange(p.values, std::nullopt)};
 }
 
 std::optional<job_pointer> scheduler::next_store(steady_time now) {
@@ -274,7 +275,7 @@ void scheduler::prepared(const preparation& w, std::variant<witness, failure> wh
   begin_ready_wait(j, p, now);
 }
 
-void scheduler::proved(const proof_work& w, device::proved what, std::optional<std::size_t> peak,
+void scheduler::proved(proof_work& w, device::proved what, std::optional<std::size_t> peak,
                        std::span<const interval> parts, steady_time now) {
   device_entry& d = devices_[w.device];
   job_record& j = *w.job;
@@ -306,6 +307,7 @@ void scheduler::proved(const proof_work& w, device::proved what, std::optional<s
                                       fault->message + ". Look at the device, and submit it again."},
           now);
     } else {
+      p.values = std::move(w.values);
       begin_ready_wait(j, p, now);  // plan() finds it a healthy device
     }
     if (j.ends && idle()) make_result(j, now);
@@ -370,6 +372,7 @@ void scheduler::plan(steady_time now) {
   leave_faulty_devices(now);
   evict_by_age(now);
   admit(now);
+  warm_to_hot(now);
   load_wanted(now);
   give_reasons(now);
 }
@@ -410,9 +413,10 @@ steady_time scheduler::next_wake(steady_time now) const {
   for (const auto& d : devices_) at_least(d.back);
   for (const auto& e : keys_) {
     waits = waits || (e.wanted && e.at == key_state::cold);
-    if (e.at == key_state::loaded && e.users == 0 && limits_.evict_idle.count() > 0) {
-      at_least(e.last_use + limits_.evict_idle);
-    }
+    if (e.at != key_state::loaded || e.users != 0) continue;
+    if (limits_.evict_idle.count() > 0) at_least(e.last_use + limits_.evict_idle);
+    const auto number = static_cast<std::size_t>(&e - keys_.data()) / devices_.size();
+    if (kinds_[number].table_bytes != 0 && !e.key->hot()) at_least(e.last_use + idle_before_hot);
   }
   // Never only by others' ends: what waits is looked at again, whether something happened or not.
   if (waits) at_least(now + seconds{1});

@@ -71,7 +71,7 @@ class scheduler {
     job_pointer job;
     std::size_t piece, device;
     std::shared_ptr<const loaded_key> key;
-    witness values;
+    std::optional<witness> values;  // the piece's only copy: goes back with a fault, and before proved() otherwise
   };
   std::optional<load_work> next_load(steady_time now);
   std::optional<unload_work> next_unload();
@@ -87,8 +87,8 @@ class scheduler {
   void unloaded(const unload_work& w, steady_time now);
   void prepared(const preparation& w, std::variant<witness, failure> what, std::span<const interval> parts,
                 steady_time now);
-  void proved(const proof_work& w, device::proved what, std::optional<std::size_t> peak,
-              std::span<const interval> parts, steady_time now);
+  void proved(proof_work& w, device::proved what, std::optional<std::size_t> peak, std::span<const interval> parts,
+              steady_time now);
   void stored(const job_pointer& j, bool well, steady_time now);
 
   // ---- decisions
@@ -193,6 +193,7 @@ class scheduler {
   void end_by_time(steady_time now);
   void evict_by_age(steady_time now);
   void leave_faulty_devices(steady_time now);
+  void warm_to_hot(steady_time now);
   void load_wanted(steady_time now);
   void admit(steady_time now);
   void give_reasons(steady_time now);

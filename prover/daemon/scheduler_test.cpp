@@ -79,7 +79,7 @@ TEST(scheduler, a_cold_kind_does_not_stop_another) {
   for (int i = 0; i < 20; ++i) w.submit(0);  // cold
   const auto warm = w.submit(1);
   ASSERT_EQ(w.loading.size(), 1U);
-  while (!warm->pieces[0].values) w.end_preparation(0);
+  while (warm->pieces[0].at != piece::state::proving && !w.preparing.empty()) w.end_preparation(0);
   EXPECT_EQ(look(w, warm).state, job_state::proving);
 }
 
@@ -269,6 +269,32 @@ TEST(scheduler, tables_are_left_out_where_there_is_no_room_for_them) {
   EXPECT_EQ(w.loading[0].table_bytes, 0U);
   w.run_dry();
   EXPECT_EQ(j->result->how, outcome::completed);
+}
+
+TEST(scheduler, a_key_without_tables_gets_them_when_there_is_room_and_nobody_needs_it) {
+  auto s = world(10 + 240 + 300, 2);
+  s.kinds[0].table_bytes = 200;
+  s.bounds.evict_idle = 60s;
+  s.sizes[1].key = 300;
+  simulation w(s);
+  w.submit(1);
+  w.run_dry();  // 300 of 540 are another's
+  w.submit(0);
+  w.run_dry();
+  status before;
+  w.plan.describe(before, w.now);
+  EXPECT_EQ(before.keys[0].tier, residency_tier::warm);
+  w.pass(11s);
+  EXPECT_TRUE(w.unloading.empty());
+  ASSERT_TRUE(w.plan.evict(1, w.now));
+  w.settle();
+  w.run_dry();
+  w.settle();
+  w.run_dry();
+  status after;
+  w.plan.describe(after, w.now);
+  EXPECT_EQ(after.keys[0].tier, residency_tier::hot);
+  EXPECT_EQ(after.keys[0].bytes, 300U);
 }
 
 TEST(scheduler, work_of_a_faulty_device_is_done_elsewhere) {

@@ -122,7 +122,7 @@ class service::inside {
   void load(const scheduler::load_work& w, lock_type& lock);
   void unload(scheduler::unload_work w, lock_type& lock);
   void prepare(const scheduler::preparation& w, lock_type& lock);
-  void prove(const scheduler::proof_work& w, lock_type& lock);
+  void prove(scheduler::proof_work w, lock_type& lock);
   void store(const job_pointer& j, lock_type& lock);
   void keep_time();
   void look_at_files();
@@ -334,7 +334,7 @@ void service::inside::prepare(const scheduler::preparation& w, lock_type& lock) 
   scheduler_.prepared(w, std::move(what), parts, steady_clock::now());
 }
 
-void service::inside::prove(const scheduler::proof_work& w, lock_type& lock) {
+void service::inside::prove(scheduler::proof_work w, lock_type& lock) {
   job_record& j = *w.job;
   const kind& k = scheduler_.kinds()[j.kind];
   device& d = *devices_[w.device];
@@ -351,7 +351,7 @@ void service::inside::prove(const scheduler::proof_work& w, lock_type& lock) {
     try {
       std::optional<peak_probe> probe;
       if (measured) probe.emplace();
-      what = d.prove(k, *w.key, w.values, recorder);
+      what = d.prove(k, *w.key, *w.values, recorder);
       if (probe) peak = probe->growth();
     } catch (const std::bad_alloc&) {
       what = failure{failure_class::memory,
@@ -366,6 +366,8 @@ void service::inside::prove(const scheduler::proof_work& w, lock_type& lock) {
     } else if (what.index() != 0) {
       span.fail("no_proof");
     }
+    // Wiped here, outside the lock; after a fault it is needed once more.
+    if (!std::holds_alternative<device::fault>(what)) w.values.reset();
   }
   lock.lock();
   --actions_running_;
@@ -515,7 +517,7 @@ telltale::result<void> service::inside::start() {
     for (unsigned i = 0; i < std::max(1U, devices_[d]->lanes()); ++i) {
       role(
           "prover.device", to_prove_, [this, d](steady_time now) { return scheduler_.next_proof(d, now); },
-          [this](auto w, lock_type& lock) { prove(w, lock); });
+          [this](auto w, lock_type& lock) { prove(std::move(w), lock); });
     }
   }
   storekeeper_ = std::thread([this] {

@@ -101,7 +101,7 @@ class simulation {
     settle();
   }
   void end_proof(std::size_t device, device::proved what = proof_text{"proof", "signals"}) {
-    const auto w = taken(proving[device], 0);
+    auto w = taken(proving[device], 0);
     std::vector<interval> parts{{"msm", w.job->pieces[w.piece].since, now}};
     plan.proved(w, std::move(what), {}, parts, now);
     settle();
