@@ -27,11 +27,13 @@ std::string scheduler::owner_of(std::size_t kind, std::size_t device) const {
   return devices_.size() == 1 ? owner : owner + " on " + devices_[device].traits.name;
 }
 
+std::size_t scheduler::needed(std::size_t kind) const {
+  return sizes_.to_load(kinds_[kind], 0) + sizes_.of_piece(kinds_[kind], 0);
+}
+
 std::optional<std::size_t> scheduler::largest_payload(std::size_t kind) const {
-  const std::size_t all = ledger_.budget() - for_requests_.size() - for_process_.size();
-  const std::size_t needed = sizes_.to_load(kinds_[kind], 0) + sizes_.of_piece(kinds_[kind], 0);
-  if (needed > all) return std::nullopt;
-  return std::min(all - needed, for_requests_.size());
+  if (needed(kind) > usable()) return std::nullopt;
+  return std::min(usable() - needed(kind), for_requests_.size());
 }
 
 // ---- places
@@ -174,7 +176,7 @@ scheduler::admission scheduler::try_to_admit(const candidate& c, steady_time now
   // Room is made for what needs the least of it.
   const auto least =
       std::min_element(where.begin(), where.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-  if (own + least->bytes > ledger_.budget() - for_requests_.size() - for_process_.size()) return admission::never;
+  if (own + least->bytes > usable()) return admission::never;
   if (least->bytes == 0) ++at(j.kind, least->device).users;  // not that one
   const bool made = make_room(own + least->bytes, true, now);
   if (least->bytes == 0) --at(j.kind, least->device).users;

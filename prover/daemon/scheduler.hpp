@@ -41,6 +41,9 @@ class scheduler {
   bool knows_sizes(std::size_t kind) const { return sizes_.knows(kinds_[kind].name); }
   // The most that a payload of the kind may have for the job to fit at all; nothing where not even an empty one does.
   std::optional<std::size_t> largest_payload(std::size_t kind) const;
+  // What one job of the kind takes beside its payload, its key being loaded; and what there is for jobs and keys.
+  std::size_t needed(std::size_t kind) const;
+  std::size_t usable() const noexcept { return ledger_.budget() - for_requests_.size() - for_process_.size(); }
 
   job_pointer add(journal_entry entry, std::size_t kind, steady_time accepted, steady_time now);
   // A job that can't run at all: it ends with that failure.

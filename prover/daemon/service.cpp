@@ -654,12 +654,14 @@ std::variant<accepted, refusal> service::inside::submit(request r) {
     }
     const auto room = scheduler_.largest_payload(*number);
     if (!room || largest > *room || size > limits_.request_memory) {
-      const std::size_t budget = limits_.memory;
+      const std::string why = "the job can never fit: with its key it needs " +
+                              std::to_string(scheduler_.needed(*number)) + " bytes of memory and its payloads " +
+                              std::to_string(size) + ", and of the budget of " + std::to_string(limits_.memory) +
+                              " bytes " + std::to_string(scheduler_.usable()) + " are for jobs and keys and " +
+                              std::to_string(limits_.request_memory) +
+                              " for requests. Raise the budget, or divide the request.";
       lock.unlock();
-      return refuse(r.kind, refusal_reason::too_large,
-                    "the job can never fit: its key, its working set and payloads of " + std::to_string(size) +
-                        " bytes need more than the memory budget of " + std::to_string(budget) +
-                        " bytes has for them. Raise the budget, or divide the request.");
+      return refuse(r.kind, refusal_reason::too_large, why);
     }
     if (size > limits_.request_memory - arriving_bytes_) {
       lock.unlock();
