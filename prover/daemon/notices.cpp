@@ -64,15 +64,17 @@ notices::subscription notices::await(const job_id& id, std::optional<steady_time
   return s;
 }
 
-void notices::tell(awaited a, await_function f) {
+notices::subscription notices::tell(awaited a, await_function f) {
   std::unique_lock lock(mutex_);
   if (ended_) {
     lock.unlock();
     f(a);
-    return;
+    return 0;
   }
-  deliveries_.push_back({0, [f = std::move(f), a = std::move(a)] { f(a); }});
+  const subscription s = next_++;
+  deliveries_.push_back({s, [f = std::move(f), a = std::move(a)] { f(a); }});
   wake_.notify_all();
+  return s;
 }
 
 notices::subscription notices::watch(const job_id& id, watch_function f) {

@@ -33,7 +33,7 @@ class notices {
   // 0 where it was told at once, because nobody tells any more.
   subscription await(const job_id& id, std::optional<steady_time> until, await_function f);
   // An answer that is known already.
-  void tell(awaited a, await_function f);
+  subscription tell(awaited a, await_function f);
   subscription watch(const job_id& id, watch_function f);
   void unsubscribe(subscription s);
 

@@ -774,8 +774,7 @@ service::subscription service::inside::await(const job_id& id, std::optional<nan
     if (const auto j = scheduler_.find(id); j && running_) {
       // Its result is there, and only the journal is not.
       if (j->result && j->store_failed) {
-        notices_.tell({awaited::answer::finished, id, j->result}, std::move(f));
-        return 0;
+        return notices_.tell({awaited::answer::finished, id, j->result}, std::move(f));
       }
       std::optional<steady_time> until;
       if (timeout)
@@ -791,8 +790,7 @@ service::subscription service::inside::await(const job_id& id, std::optional<nan
   } else if (found && *found) {
     a.what = awaited::answer::stopping;  // in the journal, and nobody runs it
   }
-  notices_.tell(std::move(a), std::move(f));
-  return 0;
+  return notices_.tell(std::move(a), std::move(f));
 }
 
 service::subscription service::inside::watch(const job_id& id, notices::watch_function f) {

@@ -8,7 +8,8 @@
 //
 // All functions may be called from any thread. None waits for a proof, a key or a witness, but drain() and stop();
 // submit() waits for the journal. Callbacks come from one thread of the service, one at a time and under no lock: they
-// may call the service, must not block and must not throw.
+// may call the service, must not block and must not throw. After stop() await() calls back at once, on the caller's
+// thread.
 #pragma once
 
 #include <functional>
@@ -73,7 +74,7 @@ class service {
 
   std::variant<accepted, refusal> submit(request r);
 
-  // A place in line, for unsubscribe(); 0 where the callback has been called or queued already.
+  // A place in line, for unsubscribe(); 0 where there is none.
   using subscription = std::uint64_t;
 
   // Calls `f` exactly once, or never after unsubscribe(). No time-out: as long as it takes.
