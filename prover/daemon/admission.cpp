@@ -1,6 +1,7 @@
 // Who is admitted, which keys are loaded and which go. A piece is admitted with all the memory it will need, its key's
 // included, or not at all: so nobody ever waits for memory while holding some.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "prover/daemon/scheduler.hpp"
@@ -98,7 +99,10 @@ std::vector<scheduler::target> scheduler::targets(std::size_t kind, steady_time 
         break;  // cold in a moment
     }
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.cost < b.cost; });
+  // With tables rather than without.
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.cost, a.device, b.bytes) < std::tuple(b.cost, b.device, a.bytes);
+  });
   return found;
 }
 
@@ -229,8 +233,8 @@ bool scheduler::make_room(std::size_t bytes, bool also_preloaded, steady_time no
   }
   if (coming >= bytes) return true;
   if (coming + all < bytes) return false;
-  std::stable_sort(found.begin(), found.end(), [](const idle& a, const idle& b) {
-    return a.preloaded != b.preloaded ? b.preloaded : a.score > b.score;
+  std::sort(found.begin(), found.end(), [](const idle& a, const idle& b) {
+    return std::tuple(a.preloaded, b.score, a.entry) < std::tuple(b.preloaded, a.score, b.entry);
   });
   for (const idle& i : found) {
     if (coming >= bytes) break;

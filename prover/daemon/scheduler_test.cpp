@@ -370,6 +370,7 @@ TEST(scheduler, cancel_takes_effect_at_once_in_the_queue_and_at_the_boundary_on_
   w.end_preparation(0);
   w.end_load(0);
   const auto waiting = w.submit(0);
+  w.pass(1ms);
   EXPECT_TRUE(w.plan.cancel(*running, w.now));
   EXPECT_FALSE(w.plan.cancel(*running, w.now));
   EXPECT_TRUE(running->stop.stop_requested());

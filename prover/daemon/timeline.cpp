@@ -2,8 +2,10 @@
 #include "prover/daemon/timeline.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <telltale/core/breakdown.hpp>
 #include <telltale/core/trace_model.hpp>
+#include <tuple>
 
 namespace prover::daemon {
 namespace {
@@ -53,7 +55,9 @@ timing timeline::up_to(steady_time end) const {
   t.total = nanoseconds(parts.total_ns);
   std::vector<interval> order = work;
   order.insert(order.end(), waits.begin(), waits.end());
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::sort(order.begin(), order.end(), [](const interval& a, const interval& b) {
+    return std::tuple(a.begin, a.end, std::string_view(a.name)) < std::tuple(b.begin, b.end, std::string_view(b.name));
+  });
   order.push_back({rest, end, end});
   for (const interval& i : order) {
     const auto same = [&](const phase_time& p) { return p.name == i.name; };
