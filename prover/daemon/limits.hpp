@@ -9,7 +9,7 @@ struct limits {
   std::size_t memory = 0;                     // one budget for everything; 0: detect_memory()
   std::size_t request_memory = 0;             // of it, for requests that arrive; 0: an eighth, at most 1 GiB
   std::optional<std::size_t> process_memory;  // of it, for the process itself; else what it has at start, and more
-  std::size_t queued_jobs = 1000;             // accepted, not yet admitted
+  std::size_t queued_jobs = 1000;             // accepted, not yet admitted; each keeps a scope open, of 16,384
   std::size_t queued_bytes = std::size_t{4} << 30;    // their payloads, in the journal
   unsigned prepared_ahead = 2;                        // admitted payloads per device beyond those it works on
   unsigned preparing_threads = 2;                     // payloads and witnesses
