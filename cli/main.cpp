@@ -29,6 +29,7 @@ struct options {
   std::string hub;
   bool json = false;
   bool all = false;
+  bool brief = false;
   std::string since;
   std::int64_t start = -1;
   std::int64_t end = -1;
@@ -61,6 +62,7 @@ style style_of_terminal(const options& o) {
   s.colour = terminal && environment("NO_COLOR", "").empty() && environment("TERM", "") != "dumb";
   if (terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 40) s.width = size.ws_col;
   if (o.all) s.max_lines = 0;
+  s.brief = o.brief;
   return s;
 }
 
@@ -209,6 +211,7 @@ int main(int argc, char** argv) {
                          [&] { return ask(o, "critical-path", {{"of", o.of}}, show_critical_path); }));
   c->add_option("OF", o.of, "a trace, a job, or a query (its newest trace)")->required();
   c->add_flag("--all", o.all, "every segment, not only the first 200");
+  c->add_flag("--brief", o.brief, "without the segments");
 
   c = with_range(command("diff", "what got slower, by phase",
                          [&] { return ask(o, "diff", {{"a", o.of}, {"b", o.second}}, show_diff); }));

@@ -176,16 +176,11 @@ std::string show_breakdown(std::string_view body, const style& s) {
   return out + t.text(s.colour) + notes_of(j);
 }
 
-std::string show_critical_path(std::string_view body, const style& s) {
-  const json j = json::parse(body);
+namespace {
+
+// The stretches of a critical path, one below the other.
+std::string segments_of(const json& j, const style& s) {
   const double whole = std::max(1.0, j.value("total_ns", 0.0));
-  std::string out = coloured(s, bold, text_of(j, "name")) + "  " + duration_of(j, "total_ns") + "\n\n";
-  text_table phases({"on the path", ">spans", ">time", ">share"});
-  for (const json& p : j.at("phases")) {
-    phases.add({short_text(text_of(p, "name"), 50), thousands(p.value("count", std::uint64_t{0})),
-                duration_of(p, "self_ns"), percent(p.value("share", 0.0))});
-  }
-  out += phases.text(s.colour) + "\n";
   const json& segments = j.at("segments");
   text_table t({">at", ">for", ">share", "span", ""});
   const std::int64_t begin = segments.empty() ? 0 : segments[0].value("begin_ns", std::int64_t{0});
@@ -198,8 +193,23 @@ std::string show_critical_path(std::string_view body, const style& s) {
     t.add({"+" + duration(from), duration(to - from), percent((to - from) / whole), short_text(text_of(x, "name"), 50),
            coloured(s, green, bar(from / whole, to / whole, 40))});
   }
-  out += t.text(s.colour);
+  std::string out = t.text(s.colour);
   if (shown < segments.size()) out += "… " + thousands(segments.size() - shown) + " more segments: --all\n";
+  return out;
+}
+
+}  // namespace
+
+std::string show_critical_path(std::string_view body, const style& s) {
+  const json j = json::parse(body);
+  std::string out = coloured(s, bold, text_of(j, "name")) + "  " + duration_of(j, "total_ns") + "\n\n";
+  text_table phases({"on the path", ">spans", ">time", ">share"});
+  for (const json& p : j.at("phases")) {
+    phases.add({short_text(text_of(p, "name"), 50), thousands(p.value("count", std::uint64_t{0})),
+                duration_of(p, "self_ns"), percent(p.value("share", 0.0))});
+  }
+  out += phases.text(s.colour);
+  if (!s.brief) out += "\n" + segments_of(j, s);
   // Where there is room: what would not make it shorter.
   std::vector<const json*> slack;
   for (const json& x : j.at("spans")) {

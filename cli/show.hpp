@@ -11,6 +11,7 @@ struct style {
   bool colour = false;
   std::size_t width = 100;      // columns of the terminal
   std::size_t max_lines = 200;  // of a waterfall or a list of segments; 0: all
+  bool brief = false;           // a critical path without its segments
 };
 
 // `body` is what the route of the same name answered; it throws std::exception where it is something else.
