@@ -650,13 +650,14 @@ class duckdb_store final : public store {
       }
       std::vector<duckdb_type> types;
       for (idx_t i = 0; i < columns; ++i) types.push_back(duckdb_prepared_statement_column_type(prepared, i));
-      return execute(prepared, types, limits, deadline, out);
+      return execute(c, prepared, types, limits, deadline, out);
     }
     return {};
   }
 
-  static result<void> execute(duckdb_prepared_statement prepared, const std::vector<duckdb_type>& types,
-                              query_limits limits, clock::time_point deadline, table& out) {
+  static result<void> execute(const duck::connection& c, duckdb_prepared_statement prepared,
+                              const std::vector<duckdb_type>& types, query_limits limits, clock::time_point deadline,
+                              table& out) {
     duckdb_pending_result pending = nullptr;
     const bool begun = duckdb_pending_prepared(prepared, &pending) == DuckDBSuccess;
     const std::unique_ptr<duckdb_pending_result, void (*)(duckdb_pending_result*)> owned(&pending,
@@ -667,6 +668,11 @@ class duckdb_store final : public store {
       if (state == DUCKDB_PENDING_ERROR) return error{duckdb_pending_error(pending)};
       if (duckdb_pending_execution_is_finished(state)) break;
       if (clock::now() > deadline) {
+        // It has to notice by itself: a result that is dropped while its tasks run is never freed.
+        duckdb_interrupt(c.get());
+        while (duckdb_pending_execute_task(pending) != DUCKDB_PENDING_ERROR) {
+          std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
         return error{"the query took longer than " + std::to_string(limits.timeout_ms) +
                      " ms and was stopped. Ask for less: a shorter time, fewer columns."};
       }

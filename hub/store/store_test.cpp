@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, Store, ::testing::Values(where::memory, whe
 
 TEST(StoreDirectory, ShowsOpenSpansAndEndsLostOnes) {
   store_options o;
-  o.heartbeat_timeout_seconds = 1;
+  o.heartbeat_timeout_seconds = 3;
   const auto s = opened(o);
   const auto seen = std::make_shared<std::vector<std::string>>();
   const auto watching = s->watch([seen](const span_row& r) { seen->push_back(r.name); });
@@ -197,7 +197,7 @@ TEST(StoreDirectory, ShowsOpenSpansAndEndsLostOnes) {
   ASSERT_TRUE(s->append(batch_of({{1, 11, 0, "Wait", 2000, 9000}})));
   s->settle();
   EXPECT_EQ(s->open_spans().size(), 1u) << "the other has ended";
-  for (int i = 0; i < 100 && s->stats().spans < 2; ++i) {
+  for (int i = 0; i < 400 && s->stats().spans < 2; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     s->settle();
   }
