@@ -670,7 +670,8 @@ class duckdb_store final : public store {
       if (clock::now() > deadline) {
         // It has to notice by itself: a result that is dropped while its tasks run is never freed.
         duckdb_interrupt(c.get());
-        while (duckdb_pending_execute_task(pending) != DUCKDB_PENDING_ERROR) {
+        for (duckdb_pending_state s = state; !duckdb_pending_execution_is_finished(s) && s != DUCKDB_PENDING_ERROR;
+             s = duckdb_pending_execute_task(pending)) {
           std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
         return error{"the query took longer than " + std::to_string(limits.timeout_ms) +

@@ -201,6 +201,7 @@ TEST(StoreDirectory, ShowsOpenSpansAndEndsLostOnes) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     s->settle();
   }
+  s->settle();
   EXPECT_TRUE(s->open_spans().empty());
   const auto t = s->trace({1, 1});
   ASSERT_TRUE(t && t->size() == 2);
