@@ -921,8 +921,7 @@ class duckdb_store final : public store {
     return number;
   }
 
-  void note(file_kind k, std::int64_t ns) {
-    file_entry& e = in_memory_[index(k)];
+  static void note(file_entry& e, std::int64_t ns) {
     e.min_ns = e.rows == 0 ? ns : std::min(e.min_ns, ns);
     e.max_ns = e.rows == 0 ? ns : std::max(e.max_ns, ns);
     ++e.rows;
@@ -933,7 +932,7 @@ class duckdb_store final : public store {
     unseen_records_ += b->records();
     std::vector<std::uint32_t> numbers;
     for (const resource_record& r : b->resources) numbers.push_back(number_of_resource(r));
-    const std::lock_guard lock(layout_mutex_);  // of in_memory_
+    auto counted = in_memory_;  // only this thread writes it; questions must not wait for a whole batch
     for (const span_record& s : b->spans) {
       duck::appender& a = *appenders_[0];
       const resource_record& r = b->resources[s.resource];
@@ -960,7 +959,7 @@ class duckdb_store final : public store {
       a.text_or_null(20, s.links);
       a.number(21, numbers[s.resource]);
       if (const auto sent = a.end_row(); !sent) return sent.error();
-      note(file_kind::spans, s.start_ns);
+      note(counted[index(file_kind::spans)], s.start_ns);
       for (std::uint32_t i = 0; i < s.link_count; ++i) {
         const link_record& l = b->links[s.first_link + i];
         duck::appender& to = *appenders_[3];
@@ -973,7 +972,7 @@ class duckdb_store final : public store {
         to.text(6, l.kind);
         to.number(7, s.start_ns);
         if (const auto sent = to.end_row(); !sent) return sent.error();
-        note(file_kind::links, s.start_ns);
+        note(counted[index(file_kind::links)], s.start_ns);
       }
     }
     for (const log_record& l : b->logs) {
@@ -994,7 +993,7 @@ class duckdb_store final : public store {
       a.text(12, l.attributes);
       a.number(13, numbers[l.resource]);
       if (const auto sent = a.end_row(); !sent) return sent.error();
-      note(file_kind::logs, l.time_ns);
+      note(counted[index(file_kind::logs)], l.time_ns);
     }
     for (const point_record& p : b->points) {
       duck::appender& a = *appenders_[2];
@@ -1010,7 +1009,11 @@ class duckdb_store final : public store {
       a.text_or_null(8, p.buckets);
       a.text(9, p.attributes);
       if (const auto sent = a.end_row(); !sent) return sent.error();
-      note(file_kind::metrics, p.time_ns);
+      note(counted[index(file_kind::metrics)], p.time_ns);
+    }
+    {
+      const std::lock_guard lock(layout_mutex_);
+      in_memory_ = counted;
     }
     follow_open(*b);
     if (has_listeners_) tell_listeners(*b);

@@ -128,7 +128,7 @@ struct store_options {
     interval,  // once a second: a power failure may cost the last second, a killed process nothing
   };
   fsync sync = fsync::batch;
-  std::uint64_t rows_per_file = 500'000;        // spans that are held in memory before they become a file
+  std::uint64_t rows_per_file = 350'000;        // spans that are held in memory before they become a file
   std::int64_t seconds_per_file = 600;          // … or that old
   std::uint64_t max_bytes = 0;                  // 0: no limit. The oldest files go first
   std::int64_t max_age_seconds = 0;             // 0: no limit
