@@ -75,6 +75,20 @@ TEST_F(Api, ShowsATrace) {
   EXPECT_EQ(t["rows"][1]["parent_id"], "0000000000000001");
 }
 
+TEST_F(Api, ShowsASpanThatCameTwiceOnce) {
+  auto rows = two_jobs();
+  rows.insert(rows.end(), rows.begin(), rows.begin() + 3);
+  test::memory_store doubled(rows);
+  router r;
+  add_api(r, doubled);
+  http_request q;
+  q.method = "GET";
+  q.target = std::string("/api/v1/traces/") + first_trace;
+  EXPECT_EQ(json::parse(r.answer(q).body)["spans"], 3);
+  q.target = "/api/v1/traces";
+  EXPECT_EQ(json::parse(r.answer(q).body)["traces"][1]["matched"], 3);
+}
+
 TEST_F(Api, BreaksDownAJob) {
   const json b = get("breakdown", {{"of", "before"}});
   EXPECT_EQ(b["total_ns"], 100);

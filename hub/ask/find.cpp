@@ -10,6 +10,7 @@
 
 #include "hub/query/traceql/parse.hpp"
 #include "hub/query/traceql/sql.hpp"
+#include "hub/query/view.hpp"
 
 namespace telltale::hub {
 
@@ -108,6 +109,7 @@ result<search_result> search(const store& s, const traceql::pipeline& query, tim
     ++out.looked_at;
     auto spans = s.trace(id);
     if (!spans) return spans.error();
+    *spans = each_once(*std::move(spans));
     auto groups = evaluate.run(traceql::trace_index(*spans));
     if (!groups.empty()) out.traces.push_back({std::move(*spans), std::move(groups)});
   }
@@ -131,7 +133,7 @@ result<std::vector<span_row>> with_details(const store& s, trace_id id) {
       if (l.kind == "detail-of" && seen.insert(l.from_trace).second) todo.push_back(l.from_trace);
     }
   }
-  return all;
+  return each_once(std::move(all));
 }
 
 }  // namespace
@@ -166,7 +168,7 @@ result<subject> find_subject(const store& s, std::string_view name, time_range w
                  " (nor a trace: its id has 32 hexadecimal digits). `telltale traces` lists what there is"};
   }
   out.cut = spans->size() >= max_spans_of_a_job;
-  out.traces.push_back(std::move(*spans));
+  out.traces.push_back(each_once(*std::move(spans)));
   return out;
 }
 
@@ -277,8 +279,9 @@ result<metrics_result> measure(const store& s, const traceql::pipeline& query, c
   if (out.cut) ids->resize(most_traces);
   traceql::evaluator evaluate(query);
   for (const trace_id& id : *ids) {
-    const auto spans = s.trace(id);
+    auto spans = s.trace(id);
     if (!spans) return spans.error();
+    *spans = each_once(*std::move(spans));
     evaluate.add(traceql::trace_index(*spans), over);
   }
   out.series = evaluate.metrics_so_far(over);

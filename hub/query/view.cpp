@@ -23,7 +23,6 @@ struct key_hash {
 };
 using places = std::unordered_map<span_key, std::size_t, key_hash>;
 
-// Each span once: the one that ended, else the first.
 places drop_doubles(std::vector<span_row>& rows) {
   places at;
   std::vector<span_row> once;
@@ -98,6 +97,11 @@ std::size_t correct_clocks(std::vector<trace_span>& spans, const std::vector<spa
 }
 
 }  // namespace
+
+std::vector<span_row> each_once(std::vector<span_row> rows) {
+  drop_doubles(rows);
+  return rows;
+}
 
 span_view_tree view_of(std::vector<span_row> rows) {
   const places at = drop_doubles(rows);

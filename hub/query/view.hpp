@@ -29,6 +29,9 @@ struct span_view_tree {
   std::size_t moved = 0;            // spans that were moved because of their node's clock
 };
 
+// Each span once: the one that ended, else the first. (A sender that heard no answer sends again.)
+std::vector<span_row> each_once(std::vector<span_row> rows);
+
 // `rows` must not be empty.
 span_view_tree view_of(std::vector<span_row> rows);
 
