@@ -101,8 +101,12 @@ std::size_t cut_to(std::string_view s, std::size_t bytes) noexcept {
 }
 
 std::size_t cut_length(std::string_view s) noexcept {
-  if (has_ring(tls.block)) count_truncated(tls.block);
   return cut_to(s, max_string_bytes);
+}
+
+std::size_t cut_and_count(std::string_view s) noexcept {
+  if (has_ring(tls.block)) count_truncated(tls.block);
+  return cut_length(s);
 }
 
 void announce_thread(thread_block* b, std::string_view name) noexcept {

@@ -97,11 +97,15 @@ TEST(Attributes, AStringAboveTheCapIsCutAtACodePointAndCounted) {
   std::string s(telltale::max_string_bytes - 1, 'x');
   s += "\xe2\x82\xac and more";
   {
-    TELLTALE_SPAN("cut", "s"_a = telltale::text{s});
+    TELLTALE_SPAN_AS(cut, info, "cut", "s"_a = telltale::text{s});
+    EXPECT_EQ(telltale::stats().truncated, before + 1);
+    cut.set("late"_a = telltale::text{s});
+    EXPECT_EQ(telltale::stats().truncated, before + 2);
   }
+  TELLTALE_INFO("cut as well", "s"_a = telltale::text{s});
+  EXPECT_EQ(telltale::stats().truncated, before + 3);
   const auto spans = r.spans();
   expect_value(named(spans, "cut"), "s", std::string(telltale::max_string_bytes - 1, 'x'));
-  EXPECT_GT(telltale::stats().truncated, before);
 }
 
 TEST(Attributes, WhatDoesNotFitTheSlotArrivesAllTheSame) {

@@ -55,6 +55,8 @@ inline void copy_words(std::uint64_t* to, const std::uint64_t* from, std::size_t
 
 // The longest prefix of `s` within the cap that ends at a code-point edge.
 TELLTALE_EXPORT std::size_t cut_length(std::string_view s) noexcept;
+// The same for who writes it: counts that something was cut.
+TELLTALE_EXPORT std::size_t cut_and_count(std::string_view s) noexcept;
 
 inline std::size_t kept_length(std::string_view s) noexcept {
   return s.size() <= max_string_bytes ? s.size() : cut_length(s);
@@ -80,7 +82,7 @@ inline std::uint64_t tail_word(const char* s, std::size_t size, std::size_t rest
 }
 
 [[gnu::always_inline]] inline std::uint64_t* put_string(std::uint64_t* p, std::string_view s) noexcept {
-  const std::size_t size = kept_length(s);
+  const std::size_t size = s.size() <= max_string_bytes ? s.size() : cut_and_count(s);
   put(p++, size | std::uint64_t{s.size() < 0xffffffffu ? s.size() : 0xffffffffu} << 32);
   std::size_t i = 0;
   for (; i + 8 <= size; i += 8) {
