@@ -12,6 +12,10 @@ function(telltale_strict target)
     # g++ 12 reports false positives of these under the sanitizers' instrumentation.
     target_compile_options(${target} PRIVATE -Wno-null-dereference -Wno-maybe-uninitialized)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # libstdc++ 12's stable_sort uses what it calls deprecated.
+    target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+  endif()
   if(TELLTALE_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${TELLTALE_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${TELLTALE_SANITIZE})

@@ -293,21 +293,21 @@ int forks_amid_threads() {
     while (!stop) {
       TELLTALE_SCOPE("busy", "n"_a = 1);
       TELLTALE_INFO("busy");
-      std::this_thread::sleep_for(50us);  // a mutex is not fair: without rests the fork would wait for ever
+      std::this_thread::sleep_for(500us);  // a mutex is not fair: without rests the fork would wait for ever
     }
   });
   all.emplace_back([&] {
     while (!stop) {
       telltale::flush();
       (void)telltale::stats();
-      std::this_thread::sleep_for(50us);
+      std::this_thread::sleep_for(500us);
     }
   });
   all.emplace_back([&] {
     while (!stop) {
       (void)telltale::set_log_filter("info");
       std::thread([] { TELLTALE_INFO("short-lived"); }).join();
-      std::this_thread::sleep_for(50us);
+      std::this_thread::sleep_for(500us);
     }
   });
   int failed = 0;

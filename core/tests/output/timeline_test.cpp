@@ -94,11 +94,7 @@ struct timeline {
 // As the trace processor does it: events in order of time, each end closes the innermost open slice of its track.
 timeline read_perfetto(const std::string& bytes) {
   timeline t;
-  struct event {
-    std::uint64_t ns;
-    message m;
-  };
-  std::vector<event> events;
+  std::multimap<std::uint64_t, message> events;  // by time; of one time, as they come
   const message trace(bytes);
   for (const auto& raw : trace.all(1)) {
     const message packet(raw.text);
@@ -107,38 +103,37 @@ timeline read_perfetto(const std::string& bytes) {
       const message track(packet.text(60));
       t.tracks[track.number(1)] = track.has(4) ? message(track.text(4)).text(5) : track.text(2);
     } else {
-      events.push_back({packet.number(8), message(packet.text(11))});
+      events.emplace(packet.number(8), message(packet.text(11)));
     }
   }
-  std::stable_sort(events.begin(), events.end(), [](const event& a, const event& b) { return a.ns < b.ns; });
   std::map<std::uint64_t, std::vector<std::size_t>> open;
-  for (const event& e : events) {
-    const std::uint64_t track = e.m.number(11);
+  for (const auto& [ns, event] : events) {
+    const std::uint64_t track = event.number(11);
     EXPECT_TRUE(t.tracks.contains(track)) << "no track " << track;
     std::vector<std::size_t>& stack = open[track];
-    if (e.m.number(9) == 1) {
+    if (event.number(9) == 1) {
       slice s;
-      s.name = e.m.text(23);
-      s.category = e.m.text(22);
-      s.begin = e.ns;
+      s.name = event.text(23);
+      s.category = event.text(22);
+      s.begin = ns;
       s.track = track;
       if (!stack.empty()) s.parent = stack.back();
-      for (const auto& f : e.m.all(47)) s.flows.push_back(f.number);
-      for (const auto& a : e.m.all(4)) {
+      for (const auto& f : event.all(47)) s.flows.push_back(f.number);
+      for (const auto& a : event.all(4)) {
         const message m(a.text);
         s.annotations[m.text(10)] = m.has(6) ? m.text(6) : std::to_string(m.number(m.has(4) ? 4 : m.has(3) ? 3 : 2));
       }
       stack.push_back(t.slices.size());
       t.slices.push_back(s);
-    } else if (e.m.number(9) == 2) {
+    } else if (event.number(9) == 2) {
       if (stack.empty()) {
         ADD_FAILURE() << "an end without a begin";
         continue;
       }
-      t.slices[stack.back()].end = e.ns;
+      t.slices[stack.back()].end = ns;
       stack.pop_back();
     } else {
-      t.instants.push_back(e.m.text(23));
+      t.instants.push_back(event.text(23));
     }
   }
   for (const auto& [track, stack] : open) EXPECT_TRUE(stack.empty()) << "a slice has no end";
