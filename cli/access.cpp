@@ -93,9 +93,8 @@ class http_access final : public access {
     }
     const CURLcode done = ::curl_easy_perform(curl.get());
     if (done != CURLE_OK && !to.stopped) {
-      return error{
-          "no hub answers at " + url_ + " (" + ::curl_easy_strerror(done) +
-          "). Start one with `telltale serve`, name another with --hub URL, or open its store with --store DIR"};
+      return error{"no hub answers at " + url_ + " (" + ::curl_easy_strerror(done) +
+                   "). Start one with `telltale serve`, or name another with --hub URL"};
     }
     long status = 0;
     ::curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);

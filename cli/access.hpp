@@ -1,5 +1,4 @@
-// How a command reaches the hub: over HTTP to one that runs, or by opening its store where none does. Both answer the
-// same requests with the same bodies.
+// How a command reaches the hub: over HTTP.
 #pragma once
 
 #include <functional>
