@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
     if (::pipe(pipes[i]) != 0) return 2;
     senders[i] = ::fork();
     if (senders[i] == 0) {
+      for (int k = 0; k <= i; ++k) ::close(pipes[k][1]);  // so that it ends when we do
       int port = 0;
       if (::read(pipes[i][0], &port, sizeof port) != sizeof port) ::_exit(2);
       send_all(port, spans);
