@@ -257,7 +257,7 @@ cell cell_of(const duck::rows& r, duckdb_type type, std::size_t c, std::size_t i
       return static_cast<std::int64_t>(v);
     }
     case DUCKDB_TYPE_FLOAT:
-      return double{r.get<float>(c, i)};
+      return static_cast<double>(r.get<float>(c, i));
     case DUCKDB_TYPE_DOUBLE:
       return r.get<double>(c, i);
     default:
