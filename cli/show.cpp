@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <telltale/core/breakdown.hpp>
 #include <vector>
@@ -279,9 +280,9 @@ std::string show_metrics(std::string_view body, const style& s) {
     for (const auto& [key, value] : line.at("labels").items()) {
       labels += (labels.empty() ? "" : " ") + clean(key) + "=" + value_text(value);
     }
-    double least = INFINITY;
-    double most = -INFINITY;
-    double last = NAN;
+    double least = std::numeric_limits<double>::infinity();
+    double most = -std::numeric_limits<double>::infinity();
+    double last = std::numeric_limits<double>::quiet_NaN();
     for (const json& v : line.at("values")) {
       if (!v.is_number()) continue;
       last = v.get<double>();
