@@ -87,3 +87,24 @@ target_compile_options(prover-bench PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-null-d
 telltale_link(prover-bench prover PRIVATE telltale::prover_client CLI11::CLI11 nlohmann_json::nlohmann_json)
 target_compile_definitions(prover-bench PRIVATE TELLTALE_VERSION="${PROJECT_VERSION}")
 install(TARGETS prover-daemon prover-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# Real daemons, killed, flooded and starved. Light to compile: the client's library brings gRPC.
+telltale_test(prover_daemon_faults_test prover daemon/tests/faults_test.cpp LIBS telltale::prover_client)
+if(TARGET prover_daemon_faults_test)
+  target_compile_definitions(prover_daemon_faults_test PRIVATE
+    PROVER_DAEMON="$<TARGET_FILE:prover-daemon>" DATA="${PROJECT_SOURCE_DIR}/data")
+  add_dependencies(prover_daemon_faults_test prover-daemon)
+endif()
+
+# What is shipped for operators: the example is a configuration, and the rules are Prometheus'.
+if(TELLTALE_TESTS)
+  add_test(NAME prover.ExampleConfiguration.IsUnderstood
+    COMMAND prover-daemon --config ${PROJECT_SOURCE_DIR}/deploy/prover-daemon.toml --print-config)
+  find_program(PROMTOOL promtool)
+  if(PROMTOOL)
+    add_test(NAME prover.AlertRules.AreUnderstood
+      COMMAND ${PROMTOOL} check rules ${PROJECT_SOURCE_DIR}/deploy/prover-alerts.yaml)
+    set_tests_properties(prover.AlertRules.AreUnderstood PROPERTIES LABELS prover)
+  endif()
+  set_tests_properties(prover.ExampleConfiguration.IsUnderstood PROPERTIES LABELS prover)
+endif()
