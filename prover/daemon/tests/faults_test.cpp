@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <random>
 #include <set>
@@ -220,7 +221,7 @@ TEST_F(Daemon, ManyWaitAtOnce) {
     c->await(std::get<accepted>(a).id, std::nullopt, [&](const answered<remote_result>& r) {
       const std::lock_guard lock(mutex);
       ++answers;
-      completed += std::holds_alternative<remote_result>(r) ? 1 : 0;
+      if (std::holds_alternative<remote_result>(r)) ++completed;
       changed.notify_all();
     });
   }
