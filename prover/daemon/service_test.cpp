@@ -267,7 +267,8 @@ TEST_F(fakes, cancel_stops_a_proof_at_its_next_stage) {
   slow.stages = 100'000;
   const auto s = make({kind_named("k")}, slow);
   const auto a = taken(s->submit(one("k")));
-  while (s->find(a.id)->state != job_state::proving) std::this_thread::sleep_for(1ms);
+  // A later stage than the first: that one's time is then known.
+  while (s->find(a.id)->phase != "msm") std::this_thread::sleep_for(1ms);
   EXPECT_EQ(s->cancel(a.id), cancel_answer::at_next_boundary);
   const auto r = result_of(*s, a.id);
   EXPECT_EQ(r.how, outcome::cancelled);

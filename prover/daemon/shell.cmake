@@ -97,7 +97,7 @@ if(TARGET prover_daemon_faults_test)
 endif()
 
 # What is shipped for operators: the example is a configuration, and the rules are Prometheus'.
-if(TELLTALE_TESTS)
+if(TELLTALE_TESTS AND NOT TELLTALE_SANITIZE MATCHES "thread")
   add_test(NAME prover.ExampleConfiguration.IsUnderstood
     COMMAND prover-daemon --config ${PROJECT_SOURCE_DIR}/deploy/prover-daemon.toml --print-config)
   find_program(PROMTOOL promtool)
