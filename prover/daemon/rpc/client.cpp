@@ -3,7 +3,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <condition_variable>
 #include <fstream>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <telltale/core/propagation.hpp>
 
@@ -39,10 +43,52 @@ telltale::result<std::string> content_of(const std::string& path) {
   return text.str();
 }
 
+// The calls of a client that wait for their answer. A client outlives them: the last one who lets go of a channel must
+// not be gRPC's own thread (1.51 frees its completion queue twice then).
+class calls_under_way {
+ public:
+  void add(grpc::ClientContext* c) {
+    const std::lock_guard lock(mutex_);
+    all_.insert(c);
+  }
+  void remove(grpc::ClientContext* c) {
+    const std::lock_guard lock(mutex_);
+    all_.erase(c);
+    changed_.notify_all();
+  }
+  void cancel_and_wait() {
+    std::unique_lock lock(mutex_);
+    for (grpc::ClientContext* c : all_) c->TryCancel();
+    changed_.wait(lock, [&] { return all_.empty(); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<grpc::ClientContext*> all_;
+};
+
 // A call under way, with what it reads and writes.
 template <class Request>
-struct pending {
-  grpc::ClientContext context;
+class pending {
+  // Leaves the list when everything else of the call is gone.
+  struct listed {
+    calls_under_way& in;
+    std::optional<grpc::ClientContext> context{std::in_place};
+    explicit listed(calls_under_way& list) : in(list) { in.add(&*context); }
+    ~listed() {
+      grpc::ClientContext* const gone = &*context;
+      context.reset();
+      in.remove(gone);
+    }
+    listed(const listed&) = delete;
+    listed& operator=(const listed&) = delete;
+  };
+  listed listed_;
+
+ public:
+  explicit pending(calls_under_way& list) : listed_(list) {}
+  grpc::ClientContext& context = *listed_.context;
   Request in;
   api::Result out;
   client::on_result f;
@@ -52,6 +98,10 @@ class grpc_client final : public client {
  public:
   grpc_client(std::string server, std::string token, std::unique_ptr<api::Prover::Stub> stub)
       : server_(std::move(server)), token_(std::move(token)), stub_(std::move(stub)) {}
+
+  ~grpc_client() override { calls_.cancel_and_wait(); }
+  grpc_client(const grpc_client&) = delete;
+  grpc_client& operator=(const grpc_client&) = delete;
 
   answered<accepted> submit(const request& r) override {
     api::SubmitRequest in;
@@ -78,7 +128,7 @@ class grpc_client final : public client {
   }
 
   void await(const job_id& id, std::optional<nanoseconds> timeout, on_result f) override {
-    auto call = std::make_shared<pending<api::AwaitRequest>>();
+    auto call = std::make_shared<pending<api::AwaitRequest>>(calls_);
     call->in.set_job_id(id.value);
     call->in.set_timeout_ms(ms_of(timeout));
     call->f = std::move(f);
@@ -89,7 +139,7 @@ class grpc_client final : public client {
   }
 
   void prove(const request& r, std::optional<nanoseconds> timeout, on_result f) override {
-    auto call = std::make_shared<pending<api::ProveRequest>>();
+    auto call = std::make_shared<pending<api::ProveRequest>>(calls_);
     rpc::fill(r, *call->in.mutable_submit());
     call->in.set_timeout_ms(ms_of(timeout));
     call->f = std::move(f);
@@ -194,6 +244,7 @@ class grpc_client final : public client {
   const std::string server_;
   const std::string token_;
   const std::unique_ptr<api::Prover::Stub> stub_;
+  calls_under_way calls_;
 };
 
 }  // namespace

@@ -56,7 +56,8 @@ class client {
   virtual answered<remote_result> prove(const request& r, std::optional<nanoseconds> timeout,
                                         bool cancel_on_disconnect) = 0;
 
-  // The same without waiting for it: `f` comes from one of gRPC's threads, before the client's end.
+  // The same without waiting for it: `f` comes from one of gRPC's threads. The client's end gives up what still waits,
+  // and waits for `f` to be told so: never end a client in an `f`.
   using on_result = std::function<void(answered<remote_result>)>;
   virtual void await(const job_id& id, std::optional<nanoseconds> timeout, on_result f) = 0;
   virtual void prove(const request& r, std::optional<nanoseconds> timeout, on_result f) = 0;
