@@ -29,8 +29,8 @@ function(telltale_strict target)
   endif()
 endfunction()
 
-# telltale_computes(TARGET...): arithmetic by the million. The sanitizer builds are made with -Og, which compiles in half
-# the time; these targets they optimise.
+# telltale_computes(TARGET...): arithmetic by the million. The sanitizer builds optimise their tests little or not
+# at all, which compiles in a fraction of the time; these targets they optimise.
 function(telltale_computes)
   if(TELLTALE_SANITIZE)
     foreach(target IN LISTS ARGN)
