@@ -1,7 +1,6 @@
-// Reading, checking and printing the configuration.
+// Reading and checking the configuration.
 #include "prover/daemon/config.hpp"
 
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,228 +8,18 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
 
-#include "telltale/core/units.hpp"
+#include "prover/daemon/config_names.hpp"
+#include "prover/daemon/config_section.hpp"
 
 namespace prover::daemon {
 
 namespace {
 
-using std::chrono::milliseconds;
-
-const std::string command_line = "--set";  // where a change comes from, in messages
-
-// --- what is wrong ------------------------------------------------------------------------------------------------
-
-class problems {
- public:
-  explicit problems(std::string file) : file_(std::move(file)) {}
-
-  void add(const toml::source_region& where, const std::string& what) {
-    std::string place = where.path ? *where.path : file_;
-    if (where.begin.line > 0 && place != command_line) {
-      place += ':' + std::to_string(where.begin.line) + ':' + std::to_string(where.begin.column);
-    }
-    add(place, what);
-  }
-  void add(const std::string& place, const std::string& what) {
-    if (!text_.empty()) text_ += '\n';
-    text_ += place + ": " + what;
-  }
-  bool none() const { return text_.empty(); }
-  telltale::error error() const { return {text_}; }
-
- private:
-  std::string file_;
-  std::string text_;
-};
-
-// How many letters must be added, removed or replaced to make one word of the other.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-// "; did you mean "budget"?", or all there is to choose from.
-std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
-  const std::string* best = nullptr;
-  std::size_t nearest = std::max<std::size_t>(2, word.size() / 3) + 1;
-  for (const std::string& k : known) {
-    // A key can be of any length; only one about as long can be meant.
-    if (word.size() > k.size() + nearest) continue;
-    if (const std::size_t d = distance(word, k); d < nearest) {
-      nearest = d;
-      best = &k;
-    }
-  }
-  if (best != nullptr) return "; did you mean \"" + *best + "\"?";
-  std::string all = ". There are: ";
-  for (const std::string& k : known) all += (&k == known.data() ? "" : ", ") + k;
-  return all;
-}
-
-// --- a table and its keys -----------------------------------------------------------------------------------------
-
-// Reads the keys of one table. What isn't asked for is unknown, which finish() says.
-class section {
- public:
-  section(const toml::table* table, std::string name, const std::string& directory, problems& wrong)
-      : table_(table), name_(std::move(name)), directory_(directory), wrong_(wrong) {}
-
-  void text(const char* key, std::string& into) {
-    if (const auto* n = find(key)) {
-      if (const auto* s = n->as_string()) {
-        into = s->get();
-      } else {
-        mistyped(key, *n, "a string");
-      }
-    }
-  }
-
-  void path(const char* key, std::string& into) {
-    text(key, into);
-    if (!into.empty() && find(key) != nullptr) into = absolute(into);
-  }
-
-  void texts(const char* key, std::vector<std::string>& into) {
-    const auto* n = find(key);
-    if (n == nullptr) return;
-    const auto* array = n->as_array();
-    std::vector<std::string> read;
-    if (array != nullptr) {
-      for (const toml::node& e : *array) {
-        if (const auto* s = e.as_string()) read.push_back(s->get());
-      }
-    }
-    if (array == nullptr || read.size() != array->size()) return mistyped(key, *n, "an array of strings");
-    into = std::move(read);
-  }
-
-  void flag(const char* key, bool& into) {
-    if (const auto* n = find(key)) {
-      if (const auto* b = n->as_boolean()) {
-        into = b->get();
-      } else {
-        mistyped(key, *n, "true or false");
-      }
-    }
-  }
-
-  void count(const char* key, unsigned& into, unsigned least, unsigned most) {
-    const auto* n = find(key);
-    if (n == nullptr) return;
-    const auto* i = n->as_integer();
-    if (i == nullptr || i->get() < least || i->get() > most) {
-      return mistyped(key, *n, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    }
-    into = static_cast<unsigned>(i->get());
-  }
-
-  // `automatic` is the word for 0, where there is one.
-  void size(const char* key, std::uint64_t& into, const char* automatic = nullptr) {
-    measure(key, into, automatic, "64MiB", [](std::string_view s) { return telltale::parse_size(s); });
-  }
-  void duration(const char* key, milliseconds& into, const char* automatic = nullptr) {
-    measure(key, into, automatic, "30s", [](std::string_view s) { return telltale::parse_duration(s); });
-  }
-
-  template <class E>
-  void choice(const char* key, E& into, const std::vector<std::pair<const char*, E>>& names) {
-    const auto* n = find(key);
-    if (n == nullptr) return;
-    const auto* s = n->as_string();
-    std::vector<std::string> known;
-    for (const auto& [word, value] : names) {
-      known.emplace_back(word);
-      if (s != nullptr && s->get() == word) {
-        into = value;
-        return;
-      }
-    }
-    if (s == nullptr) return mistyped(key, *n, "a string");
-    wrong_.add(n->source(), "\"" + s->get() + "\" is no value of " + full(key) + suggestion(s->get(), known));
-  }
-
-  // Where a key's value stands, for what is wrong about it together with others.
-  const toml::source_region& place(const char* key) const {
-    static const toml::source_region nowhere{};
-    if (table_ == nullptr) return nowhere;
-    const toml::node* n = table_->get(key);
-    return n != nullptr ? n->source() : table_->source();
-  }
-
-  void finish() {
-    if (table_ == nullptr) return;
-    for (const auto& [key, value] : *table_) {
-      if (std::ranges::find(known_, key.str()) != known_.end()) continue;
-      wrong_.add(key.source(),
-                 "unknown key \"" + std::string(key.str()) + "\" in " + name_ + suggestion(key.str(), known_));
-    }
-  }
-
- private:
-  const toml::node* find(const char* key) {
-    if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
-    return table_ == nullptr ? nullptr : table_->get(key);
-  }
-  std::string full(const char* key) const { return "\"" + std::string(key) + "\" in " + name_; }
-  void mistyped(const char* key, const toml::node& n, const std::string& wanted) {
-    wrong_.add(n.source(), full(key) + " must be " + wanted);
-  }
-  std::string absolute(const std::string& p) const {
-    return (std::filesystem::path(directory_) / p).lexically_normal().string();
-  }
-
-  template <class T, class Parse>
-  void measure(const char* key, T& into, const char* automatic, const char* example, Parse parse) {
-    const auto* n = find(key);
-    if (n == nullptr) return;
-    const auto* s = n->as_string();
-    if (s == nullptr) {
-      return mistyped(key, *n, "a string such as \"" + std::string(example) + "\"");
-    }
-    if (automatic != nullptr && s->get() == automatic) {
-      into = T{};
-      return;
-    }
-    const auto read = parse(s->get());
-    if (!read) {
-      std::string why = read.error().message;
-      if (automatic != nullptr) why += ", or \"" + std::string(automatic) + "\"";
-      return wrong_.add(n->source(), full(key) + ": " + why);
-    }
-    into = *read;
-  }
-
-  const toml::table* table_;
-  std::string name_;
-  const std::string& directory_;
-  problems& wrong_;
-  std::vector<std::string> known_;
-};
-
 // --- the sections -------------------------------------------------------------------------------------------------
-
-const std::vector<std::pair<const char*, priority>> priorities{
-    {"low", priority::low}, {"normal", priority::normal}, {"high", priority::high}, {"urgent", priority::urgent}};
-const std::vector<std::pair<const char*, key_checks>> checks{
-    {"full", key_checks::full}, {"on-curve", key_checks::on_curve}, {"none", key_checks::none}};
-const std::vector<std::pair<const char*, sandbox_choice>> sandboxes{{"bubblewrap", sandbox_choice::bubblewrap},
-                                                                    {"none", sandbox_choice::none}};
 
 bool is_unix(std::string_view address) {
   return address.starts_with("unix:");
@@ -465,66 +254,6 @@ void apply(const std::string& change, toml::table& root, problems& wrong) {
   merge(root, parse_change(change, equals));
 }
 
-// --- printing -----------------------------------------------------------------------------------------------------
-
-std::string toml_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (u < 0x20 || u == 0x7f) {
-      constexpr std::string_view digits = "0123456789abcdef";
-      out += "\\u00";
-      out += digits[u >> 4];
-      out += digits[u & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out += '"';
-}
-
-std::string toml_text(const std::vector<std::string>& texts) {
-  std::string out = "[";
-  for (const std::string& t : texts) out += (&t == texts.data() ? "" : ", ") + toml_text(t);
-  return out += ']';
-}
-
-template <std::size_t N>
-std::string in_units(std::uint64_t n, const std::pair<std::uint64_t, const char*> (&units)[N]) {
-  for (const auto& [factor, unit] : units) {
-    if (n != 0 && n % factor == 0) return toml_text(std::to_string(n / factor) + unit);
-  }
-  return toml_text("0" + std::string(units[N - 1].second));
-}
-
-std::string size_text(std::uint64_t bytes) {
-  static constexpr std::pair<std::uint64_t, const char*> units[] = {{std::uint64_t{1} << 40, "TiB"},
-                                                                    {std::uint64_t{1} << 30, "GiB"},
-                                                                    {std::uint64_t{1} << 20, "MiB"},
-                                                                    {std::uint64_t{1} << 10, "KiB"},
-                                                                    {1, "B"}};
-  return in_units(bytes, units);
-}
-
-// `none` is the word for 0, where there is one.
-std::string duration_text(nanoseconds d, const char* none = nullptr) {
-  if (d.count() == 0 && none != nullptr) return toml_text(none);
-  static constexpr std::pair<std::uint64_t, const char*> units[] = {
-      {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}, {1, "ms"}};
-  return in_units(static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(d).count()), units);
-}
-
-const char* text_of(bool b) {
-  return b ? "true" : "false";
-}
-template <class E>
-const char* name_in(const std::vector<std::pair<const char*, E>>& names, E value) {
-  return std::ranges::find(names, value, [](const auto& n) { return n.second; })->first;
-}
-
 }  // namespace
 
 bool is_loopback(std::string_view address) {
@@ -587,62 +316,6 @@ telltale::result<void> check_files(const configuration& c) {
   }
   if (!wrong.none()) return wrong.error();
   return {};
-}
-
-std::string to_toml(const configuration& c) {
-  std::string out;
-  const auto line = [&](const char* key, const std::string& value) {
-    out += key;
-    out += " = " + value + '\n';
-  };
-  out += "[server]\n";
-  line("listen", toml_text(c.server.listen));
-  line("http", toml_text(c.server.http));
-  line("token_file", toml_text(c.server.token_file));
-  line("tls_certificate", toml_text(c.server.tls_certificate));
-  line("tls_key", toml_text(c.server.tls_key));
-  line("tls_client_ca", toml_text(c.server.tls_client_ca));
-  line("allow_anonymous", text_of(c.server.allow_anonymous));
-  line("max_request", size_text(c.server.max_request));
-  out += "\n[memory]\n";
-  line("budget", c.limits.memory == 0 ? "\"auto\"" : size_text(c.limits.memory));
-  line("evict_after", duration_text(c.limits.evict_idle, "never"));
-  out += "\n[jobs]\n";
-  line("threads", std::to_string(c.threads));
-  line("max_queued", std::to_string(c.limits.queued_jobs));
-  line("max_queued_bytes", size_text(c.limits.queued_bytes));
-  line("attempts", std::to_string(c.limits.attempts));
-  line("ageing", duration_text(c.limits.ageing));
-  line("drain", duration_text(c.drain));
-  out += "\n[journal]\n";
-  line("directory", toml_text(c.journal.directory));
-  line("keep", duration_text(c.journal.keep));
-  line("keep_bytes", size_text(c.journal.keep_bytes));
-  out += "\n[keys]\n";
-  line("cache", toml_text(c.key_cache));
-  out += "\n[generators]\n";
-  line("sandbox", toml_text(name_in(sandboxes, c.generators.sandbox)));
-  line("directory", toml_text(c.generators.directory));
-  for (const kind_settings& settings : c.kinds) {
-    const kind& k = settings.registered;
-    out += "\n[[kind]]\n";
-    line("name", toml_text(k.name));
-    line("key", toml_text(k.key));
-    line("verification_key", toml_text(k.verification_key));
-    line("circuit", toml_text(k.circuit));
-    line("signal_names", toml_text(k.signal_names));
-    line("priority", toml_text(name_in(priorities, k.default_priority)));
-    line("deadline", duration_text(k.default_deadline.value_or(nanoseconds{0}), "none"));
-    line("max_payload", size_text(k.max_payload));
-    line("max_batch", std::to_string(k.max_batch));
-    line("tables", size_text(k.table_bytes));
-    line("checks", toml_text(name_in(checks, k.checks)));
-    line("preload", text_of(k.preload));
-    line("generator", toml_text(settings.generator.command));
-    line("generator_time", duration_text(settings.generator.time));
-    if (!settings.generator.command.empty()) line("generator_memory", size_text(k.witness_source_memory));
-  }
-  return out;
 }
 
 }  // namespace prover::daemon

@@ -2,7 +2,7 @@
 find_library(TOMLPLUSPLUS tomlplusplus REQUIRED)
 
 # The TOML reader is heavy to include and stays in one file.
-add_library(prover_daemon_config STATIC daemon/config.cpp)
+add_library(prover_daemon_config STATIC daemon/config.cpp daemon/config_print.cpp)
 add_library(telltale::prover_daemon_config ALIAS prover_daemon_config)
 telltale_strict(prover_daemon_config)
 target_compile_definitions(prover_daemon_config PRIVATE TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1)
@@ -15,7 +15,8 @@ add_library(prover_daemon_outside STATIC
   daemon/witness_process.cpp
   daemon/journal/journal_sqlite.cpp
   daemon/journal/payload_files.cpp
-  daemon/journal/sqlite.cpp)
+  daemon/journal/sqlite.cpp
+  daemon/journal/tables.cpp)
 add_library(telltale::prover_daemon_outside ALIAS prover_daemon_outside)
 telltale_strict(prover_daemon_outside)
 telltale_link(prover_daemon_outside prover PUBLIC telltale::prover_daemon telltale::prover_daemon_config SQLite::SQLite3)
