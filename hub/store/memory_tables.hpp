@@ -1,0 +1,54 @@
+// What is not in files yet: a generation of tables in DuckDB's memory, filled by one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "hub/otlp/batch.hpp"
+#include "hub/store/duck.hpp"
+#include "hub/store/manifest.hpp"
+#include "hub/store/schema.hpp"
+
+namespace telltale::hub {
+
+// Rows and times by kind.
+using row_counts = std::array<file_entry, file_kinds>;
+
+class memory_tables {
+ public:
+  // The tables are there already: create_tables().
+  memory_tables(duckdb_database db, std::uint64_t generation);
+
+  // Strings are not copied before flush(): the tables keep the batch until then.
+  result<void> insert(const std::shared_ptr<const batch>& b);
+  // What was inserted becomes visible. Gives back how many records did.
+  result<std::uint64_t> flush();
+
+  bool has_unseen() const noexcept { return !unseen_.empty(); }
+  std::uint64_t generation() const noexcept { return generation_; }
+  std::uint64_t rows() const noexcept;
+  const row_counts& counts() const noexcept { return counts_; }
+
+ private:
+  std::uint32_t number_of(const resource_record& r);
+  result<void> insert_spans(const batch& b, const std::vector<std::uint32_t>& resources);
+  result<void> insert_logs(const batch& b, const std::vector<std::uint32_t>& resources);
+  result<void> insert_points(const batch& b);
+  duck::appender& of(file_kind k) noexcept { return *appenders_[index(k)]; }
+  void note(file_kind k, std::int64_t ns) noexcept;
+
+  std::uint64_t generation_;
+  duck::connection connection_;
+  std::array<std::unique_ptr<duck::appender>, file_kinds> appenders_;
+  std::unique_ptr<duck::appender> resources_;
+  std::unordered_map<std::string, std::uint32_t> resource_numbers_;
+  std::vector<std::shared_ptr<const batch>> unseen_;
+  std::uint64_t unseen_records_ = 0;
+  row_counts counts_;
+};
+
+}  // namespace telltale::hub

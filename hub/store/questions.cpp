@@ -1,0 +1,147 @@
+// What the store answers.
+#include <algorithm>
+
+#include "hub/store/duckdb_store.hpp"
+#include "hub/store/records.hpp"
+#include "hub/store/schema.hpp"
+#include "hub/store/sql.hpp"
+
+namespace telltale::hub {
+
+namespace {
+
+std::string tail_of(std::string_view where, std::string_view order, std::uint64_t limit) {
+  std::string out;
+  if (!where.empty()) out += " WHERE " + std::string(where);
+  if (!order.empty()) out += " ORDER BY " + std::string(order);
+  return out + " LIMIT " + std::to_string(limit);
+}
+
+// What to do with rows that `of` reads, one by one: added to `out`, until one can't be read.
+template <class Row, class F>
+auto adder(std::vector<Row>& out, result<void>& good, F of) {
+  return [&out, &good, of](const duck::rows& r) {
+    for (std::size_t i = 0; i < r.size() && good; ++i) {
+      auto row = of(r, i);
+      if (row) {
+        out.push_back(std::move(*row));
+      } else {
+        good = row.error();
+      }
+    }
+  };
+}
+
+}  // namespace
+
+result<std::vector<span_row>> duckdb_store::trace(trace_id id, std::uint64_t limit) const {
+  std::vector<span_row> out;
+  result<void> good;
+  const auto take = adder(out, good, span_of);
+  const std::string where = " WHERE trace_hi = " + std::to_string(id.high) +
+                            " AND trace_lo = " + std::to_string(id.low) + " LIMIT " + std::to_string(limit);
+  const auto asked = with_layout([&](const layout& l, const duck::connection& c) -> result<void> {
+    out.clear();
+    for (const auto& f : l.files) {
+      if (f->entry().kind != file_kind::spans || !f->may_hold(id)) continue;
+      const auto read = c.each(std::string(span_select) + "read_parquet(" + sql_.text(f->path()) + ")" + where, take);
+      if (!read) return read;
+    }
+    for (const std::uint64_t g : l.generations) {
+      const auto read = c.each(std::string(span_select) + "(" + select_memory(file_kind::spans, g) + ")" + where, take);
+      if (!read) return read;
+    }
+    return good;
+  });
+  if (!asked) return asked.error();
+  for (span_row& s : open_.of(id)) out.push_back(std::move(s));
+  // A span that came twice is there once: ended before lost before open.
+  std::sort(out.begin(), out.end(), [](const span_row& a, const span_row& b) {
+    const auto rank = [](const span_row& s) {
+      return s.state == span_state::ended ? 0 : s.state == span_state::lost ? 1 : 2;
+    };
+    return std::pair(a.id.value, rank(a)) < std::pair(b.id.value, rank(b));
+  });
+  out.erase(std::unique(out.begin(), out.end(), [](const span_row& a, const span_row& b) { return a.id == b.id; }),
+            out.end());
+  std::stable_sort(out.begin(), out.end(),
+                   [](const span_row& a, const span_row& b) { return a.start_ns < b.start_ns; });
+  if (out.size() > limit) out.resize(limit);
+  return out;
+}
+
+result<std::vector<span_row>> duckdb_store::spans(std::string_view where, std::string_view order,
+                                                  std::uint64_t limit) const {
+  std::vector<span_row> out;
+  result<void> good;
+  const auto asked = with_layout([&](const layout&, const duck::connection& c) {
+    out.clear();
+    return c.each(std::string(span_select) + "spans" + tail_of(where, order, limit), adder(out, good, span_of));
+  });
+  if (!asked) return asked.error();
+  if (!good) return good.error();
+  return out;
+}
+
+result<std::vector<log_row>> duckdb_store::logs(std::string_view where, std::string_view order,
+                                                std::uint64_t limit) const {
+  std::vector<log_row> out;
+  result<void> good;
+  const auto asked = with_layout([&](const layout&, const duck::connection& c) {
+    out.clear();
+    return c.each(std::string(log_select) + "logs" + tail_of(where, order, limit), adder(out, good, log_of));
+  });
+  if (!asked) return asked.error();
+  if (!good) return good.error();
+  return out;
+}
+
+result<std::vector<link_row>> duckdb_store::links_from(trace_id trace, std::optional<span_id> span) const {
+  // Spans are ordered by trace, so their own links are the index forwards.
+  const auto found = this->trace(trace, 2'000'000);
+  if (!found) return found.error();
+  std::vector<link_row> out;
+  for (const span_row& s : *found) {
+    if (span && !(s.id == *span)) continue;
+    for (const span_link& l : s.links) out.push_back({s.trace, s.id, l.trace, l.span, l.kind, s.start_ns});
+  }
+  return out;
+}
+
+result<std::vector<link_row>> duckdb_store::links_to(trace_id trace, std::optional<span_id> span) const {
+  std::string where =
+      " WHERE to_trace_hi = " + std::to_string(trace.high) + " AND to_trace_lo = " + std::to_string(trace.low);
+  if (span) where += " AND to_span = " + std::to_string(span->value);
+  std::vector<link_row> out;
+  const auto asked = with_layout([&](const layout&, const duck::connection& c) {
+    out.clear();
+    return c.each(
+        "SELECT DISTINCT from_trace_hi, from_trace_lo, from_span, to_trace_hi, to_trace_lo, to_span, kind, start_ns "
+        "FROM links" +
+            where + " ORDER BY start_ns",
+        [&](const duck::rows& r) {
+          for (std::size_t i = 0; i < r.size(); ++i) {
+            out.push_back({{r.get<std::uint64_t>(0, i), r.get<std::uint64_t>(1, i)},
+                           {r.get<std::uint64_t>(2, i)},
+                           {r.get<std::uint64_t>(3, i), r.get<std::uint64_t>(4, i)},
+                           {r.get<std::uint64_t>(5, i)},
+                           std::string(r.text(6, i)),
+                           r.get<std::int64_t>(7, i)});
+          }
+        });
+  });
+  if (!asked) return asked.error();
+  return out;
+}
+
+result<table> duckdb_store::query(std::string_view sql, query_limits limits) const {
+  table out;
+  const auto asked = with_layout([&](const layout&, const duck::connection& c) {
+    out = {};
+    return ask(c, std::string(sql), limits, out);
+  });
+  if (!asked) return asked.error();
+  return out;
+}
+
+}  // namespace telltale::hub
