@@ -1,4 +1,5 @@
 // The command as a program: against a small server that answers like a hub, and in a pseudo-terminal.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -8,6 +9,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -178,11 +182,103 @@ TEST(Command, SaysWhatIsWrong) {
 TEST(Command, HelpsWithEveryCommand) {
   const outcome help = run("--help");
   EXPECT_EQ(help.rc, 0);
-  for (const std::string name : {"traces", "show", "breakdown", "critical-path", "diff", "top", "metrics", "outliers",
-                                 "logs", "follow", "tail", "sql", "export", "import", "store", "ui", "recover"}) {
+  for (const std::string name :
+       {"traces", "show", "breakdown", "critical-path", "diff", "top", "metrics", "outliers", "logs", "open", "follow",
+        "tail", "sql", "export", "import", "store", "ui", "recover"}) {
     EXPECT_NE(help.out.find("\n  " + name + " "), std::string::npos) << name;
     EXPECT_EQ(run(name + " --help").rc, 0) << name;
   }
+}
+
+// `telltale serve` on ports of its own, with a store that goes with the test.
+class real_hub {
+ public:
+  explicit real_hub(const std::string& directory) {
+    int out[2];
+    EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::dup2(out[1], STDOUT_FILENO);
+      ::execl(TELLTALE_COMMAND, TELLTALE_COMMAND, "serve", "--store", directory.c_str(), "--listen", "127.0.0.1:0",
+              "--grpc", "127.0.0.1:0", nullptr);
+      ::_exit(127);
+    }
+    ::close(out[1]);
+    std::string line;
+    for (char c = 0; ::read(out[0], &c, 1) == 1 && c != '\n';) line += c;
+    ::close(out[0]);
+    const std::size_t port = line.find("http:");
+    EXPECT_NE(port, std::string::npos) << line;
+    url_ = "http://127.0.0.1:" + line.substr(port + 5, line.find(' ', port) - port - 5);
+  }
+  ~real_hub() {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  const std::string& url() const { return url_; }
+
+ private:
+  pid_t child_ = -1;
+  std::string url_;
+};
+
+class StoreInADirectory : public ::testing::Test {
+ protected:
+  StoreInADirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "telltale-command-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    there_ = pattern;
+    std::ofstream(there_ + "/in.json") << R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"prove",
+      "traceId":"00000000000000010000000000000001","spanId":"0000000000000001",
+      "startTimeUnixNano":"1778273112000000000","endTimeUnixNano":"1778273112100000000",
+      "attributes":[{"key":"job_id","value":{"stringValue":"j1"}}]}]}]}]})";
+  }
+  ~StoreInADirectory() override { std::filesystem::remove_all(there_); }
+  std::map<std::string, std::uintmax_t> files() const {
+    std::map<std::string, std::uintmax_t> out;
+    for (const auto& e : std::filesystem::recursive_directory_iterator(there_)) {
+      out[e.path().string()] = e.is_regular_file() ? e.file_size() : 0;
+    }
+    return out;
+  }
+  std::string there_;
+};
+
+TEST_F(StoreInADirectory, IsAskedWhereNoHubRuns) {
+  const std::string with = "--store " + there_ + "/store ";
+  const outcome none = run(with + "traces");
+  EXPECT_EQ(none.rc, 1);
+  EXPECT_NE(none.out.find("there is no store in " + there_ + "/store"), std::string::npos) << none.out;
+  {
+    const real_hub hub(there_ + "/store");
+    EXPECT_EQ(run("import " + there_ + "/in.json --hub " + hub.url()).out, "1 spans are in the store\n");
+    const outcome taken = run(with + "traces");
+    EXPECT_EQ(taken.rc, 1);
+    EXPECT_NE(taken.out.find("open: ask it, with --hub URL in place of --store"), std::string::npos) << taken.out;
+  }
+  const auto before = files();
+  const outcome list = run(with + "traces");
+  EXPECT_EQ(list.rc, 0);
+  EXPECT_NE(list.out.find("00000000000000010000000000000001  j1   prove"), std::string::npos) << list.out;
+  EXPECT_NE(run("breakdown j1 " + with).out.find("100.0 %"), std::string::npos);
+  EXPECT_EQ(run(with + "sql 'SELECT count(*) AS n FROM spans'").out, "n\n1\n");
+  EXPECT_NE(run(with + "import " + there_ + "/in.json").out.find("open for questions only"), std::string::npos);
+  EXPECT_NE(run(with + "tail").out.find("nothing comes into a store"), std::string::npos);
+  EXPECT_NE(run(with + "--hub http://127.0.0.1:1 traces").out.find("excludes"), std::string::npos);
+  EXPECT_EQ(files(), before);
+}
+
+TEST_F(StoreInADirectory, AnswersAsTheHubDoes) {
+  std::string answered;
+  {
+    const real_hub hub(there_ + "/store");
+    run("import " + there_ + "/in.json --hub " + hub.url());
+    for (int i = 0; i < 200 && run("sql 'SELECT count(*) AS n FROM spans' --hub " + hub.url()).out != "n\n1\n"; ++i) {
+      ::usleep(20'000);
+    }
+    answered = run("show j1 --json --hub " + hub.url()).out;
+  }
+  EXPECT_EQ(run("show j1 --json --store " + there_ + "/store").out, answered);
 }
 
 // The viewer in a terminal of 100 × 24: types, and waits until the screen says what it should.

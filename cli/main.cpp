@@ -14,6 +14,7 @@
 #include "recover.hpp"
 #include "serve.hpp"
 #include "show.hpp"
+#include "store_access.hpp"
 #include "ui.hpp"
 
 namespace {
@@ -27,6 +28,7 @@ constexpr std::string_view about_subjects =
 // What the words said.
 struct options {
   std::string hub;
+  std::string store;  // a directory, in place of a hub
   bool json = false;
   bool all = false;
   bool brief = false;
@@ -85,11 +87,18 @@ result<void> add_range(request& r, const options& o) {
   return {};
 }
 
+// The hub, or the store of one that doesn't run.
+result<std::unique_ptr<cli::access>> reach(const options& o) {
+  if (!o.store.empty()) return over_store(o.store);
+  return over_http(o.hub, environment("TELLTALE_TOKEN", ""));
+}
+
 using shower = std::string (*)(std::string_view, const style&);
 
 int print(const options& o, const request& r, shower show) {
-  const auto hub = over_http(o.hub, environment("TELLTALE_TOKEN", ""));
-  auto answer = hub->ask(r);
+  const auto hub = reach(o);
+  if (!hub) return complain(hub.error().message);
+  auto answer = (*hub)->ask(r);
   if (!answer) return complain(answer.error().message);
   if (answer->status >= 400) return complain(error_of(answer->body));
   std::cout << (o.json || show == nullptr ? answer->body : show(answer->body, style_of_terminal(o))) << std::flush;
@@ -106,9 +115,10 @@ int tail(const options& o) {
   request r{"GET", "tail", {}, {}};
   if (!o.of.empty()) r.query.emplace_back("q", o.of);
   const style s = style_of_terminal(o);
-  const auto hub = over_http(o.hub, environment("TELLTALE_TOKEN", ""));
+  const auto hub = reach(o);
+  if (!hub) return complain(hub.error().message);
   std::uint64_t left = o.limit;
-  auto answer = hub->follow(r, [&](std::string_view span) {
+  auto answer = (*hub)->follow(r, [&](std::string_view span) {
     std::cout << (o.json ? std::string(span) + "\n" : show_span_line(span, s)) << std::flush;
     return std::cout.good() && (o.limit == 0 || --left != 0);
   });
@@ -125,8 +135,9 @@ int export_file(const options& o) {
     }
     return print(o, r, nullptr);
   }
-  const auto hub = over_http(o.hub, environment("TELLTALE_TOKEN", ""));
-  auto answer = hub->ask(r);
+  const auto hub = reach(o);
+  if (!hub) return complain(hub.error().message);
+  auto answer = (*hub)->ask(r);
   if (!answer) return complain(answer.error().message);
   if (answer->status >= 400) return complain(error_of(answer->body));
   std::ofstream out(o.file, std::ios::binary);
@@ -179,7 +190,8 @@ int main(int argc, char** argv) {
   app.footer(std::string(about_subjects) +
              "\nThe environment: TELLTALE_HUB (where the hub is), TELLTALE_TOKEN (its token), NO_COLOR.");
   o.hub = environment("TELLTALE_HUB", "http://127.0.0.1:4320");
-  app.add_option("--hub", o.hub, "where the hub is")->capture_default_str();
+  CLI::Option* hub_option = app.add_option("--hub", o.hub, "where the hub is")->capture_default_str();
+  app.add_option("--store", o.store, "a store's directory, to ask it while no hub runs")->excludes(hub_option);
   app.add_flag("--json", o.json, "the API's answer as it is");
 
   const auto with_range = [&](CLI::App* c) {
@@ -244,6 +256,8 @@ int main(int argc, char** argv) {
   c->add_option("--text", o.text, "what the message contains");
   c->add_option("--limit", o.limit, "how many, the newest (1000)");
 
+  command("open", "spans that run now, up to their last sign of life", [&] { return ask(o, "open", {}, show_open); });
+
   c = command("follow", "links of a trace or a span, in both directions",
               [&] { return ask(o, "links", given({{"trace", o.of}, {"span", o.span}}), show_links); });
   c->add_option("TRACE", o.of, "32 hexadecimal digits")->required();
@@ -279,8 +293,9 @@ int main(int argc, char** argv) {
     request r{"GET", "traces", given({{"q", o.of}}), {}};
     if (o.limit == 0) o.limit = 100;
     if (const auto range = add_range(r, o); !range) return complain(range.error().message);
-    const auto hub = over_http(o.hub, environment("TELLTALE_TOKEN", ""));
-    const auto done = run_ui(*hub, r);
+    const auto hub = reach(o);
+    if (!hub) return complain(hub.error().message);
+    const auto done = run_ui(**hub, r);
     return done ? 0 : complain(done.error().message);
   }));
   c->add_option("QUERY", o.of, "only the traces that it matches");
@@ -288,6 +303,7 @@ int main(int argc, char** argv) {
 
   serve_words words;
   c = command("serve", "the hub: receives OTLP, keeps it, and answers all of the above", [&] {
+    if (words.directory.empty()) words.directory = o.store;
     const auto served = serve(words, [](hub::router& r, hub::store* kept) {
       if (kept != nullptr) hub::add_api(r, *kept);
     });

@@ -336,6 +336,16 @@ std::string show_logs(std::string_view body, const style& s) {
   return out + notes_of(j);
 }
 
+std::string show_open(std::string_view body, const style& s) {
+  const json j = json::parse(body);
+  text_table t({"trace", "job", "span", "service", "node", "started (UTC)", ">took so far"});
+  for (const json& x : j.at("spans")) {
+    t.add({text_of(x, "trace_id"), text_of(x, "job_id"), short_text(text_of(x, "name"), 40), text_of(x, "service"),
+           text_of(x, "node"), moment(x.value("start_ns", std::int64_t{0})), duration_of(x, "duration_ns")});
+  }
+  return t.empty() ? "no span is open (one is told of when it has run for a second)\n" : t.text(s.colour);
+}
+
 std::string show_links(std::string_view body, const style& s) {
   const json j = json::parse(body);
   std::string out;

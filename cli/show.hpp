@@ -24,6 +24,7 @@ std::string show_top(std::string_view body, const style& s);
 std::string show_metrics(std::string_view body, const style& s);
 std::string show_outliers(std::string_view body, const style& s);
 std::string show_logs(std::string_view body, const style& s);
+std::string show_open(std::string_view body, const style& s);
 std::string show_links(std::string_view body, const style& s);
 std::string show_table(std::string_view body, const style& s);  // of sql
 std::string show_store(std::string_view body, const style& s);

@@ -30,6 +30,16 @@ TEST(Show, DrawsAWaterfall) {
             "   └─ m?sm   +50.00 ms    50.00 ms              ████████████ lost failed\n");
 }
 
+TEST(Show, ListsWhatRuns) {
+  EXPECT_EQ(show_open(R"({"spans":[]})", {}), "no span is open (one is told of when it has run for a second)\n");
+  EXPECT_EQ(show_open(R"({"spans":[{"trace_id":"00000000000000010000000000000001","span_id":"1","name":"prove",
+    "service":"prover","node":"n1","state":"open","start_ns":1778273112000000000,"duration_ns":12000000000,
+    "job_id":"j1"}]})",
+                      {}),
+            "trace                             job  span   service  node  started (UTC)            took so far\n"
+            "00000000000000010000000000000001  j1   prove  prover   n1    2026-05-08 20:45:12.000      12.00 s\n");
+}
+
 TEST(Show, SaysHowManySpansItLeavesOut) {
   style s;
   s.max_lines = 2;

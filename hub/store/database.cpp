@@ -27,10 +27,9 @@ result<database> open_database(const database_settings& s) {
   database db(opened);
   const duckdb_dialect sql;
   std::vector<std::string> settings = {"SET parquet_metadata_cache = true", "SET preserve_insertion_order = false"};
-  if (s.directory.empty()) {
-    settings.emplace_back("SET temp_directory = ''");
-  } else {
-    settings.push_back("SET temp_directory = " + sql.text(s.directory + "/temporary"));
+  const bool spill = s.spill && !s.directory.empty();
+  settings.push_back("SET temp_directory = " + sql.text(spill ? s.directory + "/temporary" : ""));
+  if (!s.directory.empty()) {
     settings.push_back("SET allowed_directories = [" + sql.text(s.directory + "/") + "]");
   }
   settings.emplace_back("SET enable_external_access = false");

@@ -12,6 +12,7 @@ namespace telltale::hub {
 
 struct database_settings {
   std::string directory;  // of the files it may read; empty: none
+  bool spill = true;      // what has no room in memory goes to a folder there
   std::uint64_t memory_bytes = 0;
   unsigned threads = 1;
 };

@@ -54,4 +54,23 @@ result<directory> directory::open(const std::string& path) {
   return d;
 }
 
+result<directory> directory::open_to_read(const std::string& path) {
+  std::error_code code;
+  directory d;
+  d.path_ = fs::canonical(path, code).string();
+  d.lock_ = code ? -1 : ::open((d.path_ + "/LOCK").c_str(), O_RDONLY | O_CLOEXEC);
+  if (d.lock_ < 0) {
+    return error{"there is no store in " + path + " that could be read (" +
+                 (code ? code.message() : std::generic_category().message(errno)) +
+                 "). `telltale serve --store DIR` makes one"};
+  }
+  if (::flock(d.lock_, LOCK_SH | LOCK_NB) != 0) {
+    return error{"a hub has the store in " + d.path_ + " open: ask it, with --hub URL in place of --store"};
+  }
+  auto m = read_manifest(d.path_);
+  if (!m) return m.error();
+  d.manifest_ = std::move(*m);
+  return d;
+}
+
 }  // namespace telltale::hub

@@ -12,6 +12,8 @@ class directory {
  public:
   // Fails where it can't be made or written, is open in another process, or is of a newer version.
   static result<directory> open(const std::string& path);
+  // Changes nothing. Several may read at once, while nobody writes.
+  static result<directory> open_to_read(const std::string& path);
   directory(directory&& o) noexcept;
   directory& operator=(directory&& o) noexcept;
   ~directory();

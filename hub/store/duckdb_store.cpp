@@ -19,12 +19,13 @@ duckdb_store::~duckdb_store() {
 
 result<void> duckdb_store::start() {
   if (!options_.directory.empty()) {
-    auto d = directory::open(options_.directory);
+    auto d = options_.read_only ? directory::open_to_read(options_.directory) : directory::open(options_.directory);
     if (!d) return d.error();
     directory_ = std::move(*d);
     manifest_ = directory_->found();
   }
   auto db = open_database({.directory = directory_ ? directory_->path() : std::string{},
+                           .spill = !options_.read_only,
                            .memory_bytes = options_.memory_bytes,
                            .threads = options_.threads});
   if (!db) return db.error();
@@ -37,25 +38,37 @@ result<void> duckdb_store::start() {
     files.files.push_back(std::move(*f));
   }
   if (const auto made = new_generation(std::move(files)); !made) return made;
-  if (directory_) {
-    result<void> replayed;
-    auto j = journal::open(
-        directory_->path() + "/journal", options_.sync == store_options::fsync::batch, manifest_.journal_through,
-        [&](otlp::signal_kind signal, std::string request) {
-          const auto b = decode(signal, std::move(request));
-          if (b && replayed) replayed = insert(*b);  // it was decoded before it was written
-        },
-        [this](std::shared_ptr<const batch> b, std::uint64_t segment) { enqueue(std::move(b), segment); });
-    if (!j) return j.error();
-    if (!replayed) return replayed;
-    journal_ = std::move(*j);
-  }
+  if (const auto opened = open_journal(); !opened) return opened;
   if (const auto flushed = flush(); !flushed) return flushed;
-  inserter_ = std::thread([this] { insert_loop(); });
+  if (!options_.read_only) inserter_ = std::thread([this] { insert_loop(); });
   return {};
 }
 
+result<void> duckdb_store::open_journal() {
+  if (!directory_) return {};
+  const std::string path = directory_->path() + "/journal";
+  result<void> replayed;
+  const journal::reader read = [&](otlp::signal_kind signal, std::string request) {
+    const auto b = decode(signal, std::move(request));
+    if (b && replayed) replayed = insert(*b);  // it was decoded before it was written
+  };
+  if (options_.read_only) {
+    const auto done = journal::replay(path, manifest_.journal_through, read);
+    return done ? replayed : done;
+  }
+  auto j =
+      journal::open(path, options_.sync == store_options::fsync::batch, manifest_.journal_through, read,
+                    [this](std::shared_ptr<const batch> b, std::uint64_t segment) { enqueue(std::move(b), segment); });
+  if (!j) return j.error();
+  journal_ = std::move(*j);
+  return replayed;
+}
+
 result<void> duckdb_store::append(std::shared_ptr<const batch> b) {
+  if (options_.read_only) {
+    return error{"the store in " + directory_->path() +
+                 " is open for questions only: run `telltale serve --store DIR` to add to it"};
+  }
   if (overloaded()) {
     return error{"the store is behind by " + std::to_string(waiting_bytes_ >> 20) + " MiB; send again a little later"};
   }

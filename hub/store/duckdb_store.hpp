@@ -71,6 +71,7 @@ class duckdb_store final : public store {
   template <class F>
   result<void> with_layout(F f) const;
 
+  result<void> open_journal();
   void enqueue(std::shared_ptr<const batch> b, std::uint64_t segment);
   void insert_loop();
   bool is_full(clock::time_point now) const;

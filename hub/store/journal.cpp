@@ -73,6 +73,24 @@ bool read_segment(const fs::path& path, const journal::reader& read) {
   }
 }
 
+std::string path_in(const std::string& directory, std::uint64_t segment) {
+  std::string digits = std::to_string(segment);
+  digits.insert(0, digits.size() < 10 ? 10 - digits.size() : 0, '0');
+  return directory + "/" + digits + ".journal";
+}
+
+// The segments in a directory, in order.
+result<std::vector<std::uint64_t>> segments_of(const std::string& directory) {
+  std::vector<std::uint64_t> out;
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(directory, code)) {
+    if (const auto n = number_of(entry.path())) out.push_back(*n);
+  }
+  if (code) return error{"cannot read the journal's directory " + directory + ": " + code.message()};
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 // All of it, however often the kernel takes only a part. 0, or errno.
 int write_all(int file, std::vector<iovec>& parts) {
   std::size_t at = 0;
@@ -106,22 +124,17 @@ result<std::unique_ptr<journal>> journal::open(std::string directory, bool sync_
   fs::create_directories(directory, code);
   if (code) return error{"cannot make the journal's directory " + directory + ": " + code.message()};
   std::unique_ptr<journal> j(new journal(std::move(directory), sync_each, std::move(take)));
-  std::vector<std::uint64_t> segments;
-  for (const auto& entry : fs::directory_iterator(j->directory_, code)) {
-    const auto n = number_of(entry.path());
-    if (!n) continue;
-    if (*n <= through) {
-      fs::remove(entry.path(), code);
-    } else {
-      segments.push_back(*n);
-    }
-  }
-  if (code) return error{"cannot read the journal's directory " + j->directory_ + ": " + code.message()};
-  std::sort(segments.begin(), segments.end());
+  const auto segments = segments_of(j->directory_);
+  if (!segments) return segments.error();
   std::uint64_t last = through;
-  for (const std::uint64_t n : segments) {
-    if (!read_segment(j->path_of(n), read)) return error{"cannot read the journal " + j->path_of(n)};
-    j->ended_.emplace_back(n, fs::file_size(j->path_of(n), code));
+  for (const std::uint64_t n : *segments) {
+    const std::string path = j->path_of(n);
+    if (n <= through) {
+      fs::remove(path, code);
+      continue;
+    }
+    if (!read_segment(path, read)) return error{"cannot read the journal " + path};
+    j->ended_.emplace_back(n, fs::file_size(path, code));
     last = n;
   }
   if (const auto begun = j->begin_segment(last + 1); !begun) return begun.error();
@@ -134,10 +147,18 @@ journal::~journal() {
   ::close(file_);
 }
 
+result<void> journal::replay(const std::string& directory, std::uint64_t through, const reader& read) {
+  const auto segments = segments_of(directory);
+  if (!segments) return segments.error();
+  for (const std::uint64_t n : *segments) {
+    const std::string path = path_in(directory, n);
+    if (n > through && !read_segment(path, read)) return error{"cannot read the journal " + path};
+  }
+  return {};
+}
+
 std::string journal::path_of(std::uint64_t segment) const {
-  std::string digits = std::to_string(segment);
-  digits.insert(0, digits.size() < 10 ? 10 - digits.size() : 0, '0');
-  return directory_ + "/" + digits + ".journal";
+  return path_in(directory_, segment);
 }
 
 result<void> journal::begin_segment(std::uint64_t number) {

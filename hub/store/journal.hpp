@@ -30,6 +30,8 @@ class journal {
   // Removes segments up to `through`, gives the records of the others to `read`, and begins a new segment.
   static result<std::unique_ptr<journal>> open(std::string directory, bool sync_each, std::uint64_t through,
                                                const reader& read, taker take);
+  // Only gives the records of segments after `through` to `read`, and changes nothing.
+  static result<void> replay(const std::string& directory, std::uint64_t through, const reader& read);
   ~journal();
 
   // Returns when the batch is durable. Batches that wait at the same time are written and synchronised together.

@@ -123,6 +123,8 @@ class store {
 
 struct store_options {
   std::string directory;  // empty: in memory only, nothing survives
+  // To ask a directory that no hub has open: nothing in it is changed, and nothing can be added. Several may read.
+  bool read_only = false;
   enum class fsync : std::uint8_t {
     batch,     // each group of batches reaches the disk before it is acknowledged
     interval,  // once a second: a power failure may cost the last second, a killed process nothing
