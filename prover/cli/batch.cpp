@@ -1,4 +1,5 @@
-// `prover batch`: several circuits, each as a job with its own id, and where the time of all went.
+// `prover batch`: several circuits, each as a job with its own id, and where the time of all went; here, or at a
+// daemon.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
@@ -11,6 +12,7 @@
 
 #include "prover/cli/command.hpp"
 #include "prover/cli/job.hpp"
+#include "prover/cli/remote.hpp"
 #include "prover/cli/report.hpp"
 
 TELLTALE_MODULE("prover");
@@ -135,9 +137,12 @@ void add_batch(CLI::App& app, int& code) {
     key_checks checks = key_checks::full;
     key_storage storage;
     std::string format = "table";
+    bool at_daemon = false;
+    daemon::client_settings server;
   };
   auto o = std::make_shared<options>();
-  auto* command = app.add_subcommand("batch", "Prove several circuits, and say where the time went");
+  auto* command =
+      app.add_subcommand("batch", "Prove several circuits, here or at a daemon, and say where the time went");
   command
       ->add_option("--jobs", o->jobs,
                    "A folder of NAME.zkey with NAME.wtns, or a file that lists keys, one a line. Where they lie beside "
@@ -151,6 +156,12 @@ void add_batch(CLI::App& app, int& code) {
   add_threads(*command, o->threads);
   add_key_checks(*command, o->checks);
   add_key_storage(*command, o->storage);
+  auto* at_daemon = command->add_flag("--daemon", o->at_daemon,
+                                      "Let a daemon prove them: each circuit is a kind there, named as its key's file");
+  for (const char* here : {"--threads", "--key-checks", "--key-cache", "--table-memory"}) {
+    at_daemon->excludes(command->get_option(here));
+  }
+  add_server(*command, o->server);
   command->callback([o, &code] {
     if (auto started = telltale::start(); !started) {
       code = fail(bad_input, started.error());
@@ -163,6 +174,10 @@ void add_batch(CLI::App& app, int& code) {
     }
     std::vector<job> jobs;
     for (const auto& key : *keys) jobs.push_back(job_for(key));
+    if (o->at_daemon) {
+      code = batch_remotely(o->server, jobs, o->format == "json");
+      return;
+    }
 
     const auto recording = std::make_shared<telltale::recording>();
     telltale::add_sink(recording);

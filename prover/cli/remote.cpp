@@ -26,17 +26,6 @@ using daemon::answered;
 using daemon::call_failure;
 using daemon::job_view;
 
-telltale::result<std::vector<std::byte>> content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  std::vector<std::byte> content(size > 0 ? static_cast<std::size_t>(size) : 0);
-  file.seekg(0);
-  if (size < 0 || !file.read(reinterpret_cast<char*>(content.data()), size)) {
-    return telltale::error{"cannot read \"" + path + "\""};
-  }
-  return content;
-}
-
 // Whole or not at all: under another name first.
 telltale::result<void> save(const std::string& path, const std::string& text) {
   const std::string half = path + ".part";
@@ -110,6 +99,41 @@ void show_live(daemon::client& c, std::chrono::milliseconds every, int& code) {
 
 }  // namespace
 
+telltale::result<std::vector<std::byte>> content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  std::vector<std::byte> content(size > 0 ? static_cast<std::size_t>(size) : 0);
+  file.seekg(0);
+  if (size < 0 || !file.read(reinterpret_cast<char*>(content.data()), size)) {
+    return telltale::error{"cannot read \"" + path + "\""};
+  }
+  return content;
+}
+
+daemon::answered<daemon::remote_result> ask(daemon::client& c, const daemon::request& r,
+                                            std::optional<std::chrono::nanoseconds> timeout,
+                                            bool cancel_on_disconnect) {
+  TELLTALE_SPAN_AS(span, info, "ask_daemon", "kind"_a = telltale::text{r.kind});
+  span.kind(telltale::span_kind::client);
+  auto answer = c.prove(r, timeout, cancel_on_disconnect);
+  if (const auto* got = std::get_if<daemon::remote_result>(&answer)) {
+    span.set("job_id"_a = telltale::text{got->id.value});
+    if (got->result.how != daemon::outcome::completed) span.fail("no_proof");
+  } else {
+    span.fail("no_answer");
+  }
+  return answer;
+}
+
+std::string problem_of(const daemon::remote_result& r) {
+  if (r.result.how == daemon::outcome::completed && !r.result.proofs.empty()) return {};
+  std::string what = "job " + r.id.value + " " + std::string(telltale_name(r.result.how));
+  if (!r.result.why.message.empty()) {
+    what += " (" + std::string(telltale_name(r.result.why.what)) + "): " + r.result.why.message;
+  }
+  return what;
+}
+
 int fail(const call_failure& why) {
   std::string message = why.message;
   if (why.retry_after) message += " Come again in " + duration_text(*why.retry_after) + ".";
@@ -165,18 +189,11 @@ int prove_remotely(const remote_job& j) {
   if (!content) return fail(bad_input, content.error());
   r.payloads.push_back({has_witness ? daemon::payload_form::wtns : daemon::payload_form::inputs, std::move(*content)});
 
-  TELLTALE_SPAN("ask_daemon", "kind"_a = telltale::text{j.kind});
-  const auto answer = take(c->prove(r, duration(j.timeout, "--timeout"), j.cancel_on_disconnect), code);
+  const auto answer = take(ask(*c, r, duration(j.timeout, "--timeout"), j.cancel_on_disconnect), code);
   if (!answer) return code;
   const daemon::job_result& result = answer->result;
   if (j.breakdown) std::fputs(render_timing(result.times).c_str(), stderr);
-  if (result.how != daemon::outcome::completed || result.proofs.empty()) {
-    std::string what = "job " + answer->id.value + " " + std::string(telltale_name(result.how));
-    if (!result.why.message.empty()) {
-      what += " (" + std::string(telltale_name(result.why.what)) + "): " + result.why.message;
-    }
-    return fail(refused, {what});
-  }
+  if (auto problem = problem_of(*answer); !problem.empty()) return fail(refused, {std::move(problem)});
   if (auto saved = save(j.proof, result.proofs[0].proof); !saved) return fail(bad_input, saved.error());
   if (auto saved = save(j.signals, result.proofs[0].signals); !saved) return fail(bad_input, saved.error());
   return done;

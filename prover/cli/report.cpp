@@ -1,4 +1,4 @@
-// The table and the tree of a batch.
+// The tables of a batch.
 #include "prover/cli/report.hpp"
 
 #include <algorithm>
@@ -6,32 +6,67 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
+#include <telltale/core/breakdown.hpp>
 
 namespace prover::cli {
 namespace {
 
-// The table's columns: each sums the phases of one or two names. What no span covers is in the last one.
-struct column {
-  std::string_view title;
-  std::array<std::string_view, 2> phases;
-};
 constexpr std::string_view root_name = "prove_groth16";
-constexpr std::array<column, 21> columns{
-    {{"queue", {"queue"}},        {"key", {"load_key"}},      {"witness", {"load_witness"}},
-     {"rows", {"evaluate_rows"}}, {"intt_a", {"intt_a"}},     {"intt_b", {"intt_b"}},
-     {"intt_c", {"intt_c"}},      {"ntt_a", {"ntt_a"}},       {"ntt_b", {"ntt_b"}},
-     {"ntt_c", {"ntt_c"}},        {"quotient", {"quotient"}}, {"msm_h", {"msm_h"}},
-     {"msm_a", {"msm_a"}},        {"msm_b1", {"msm_b1"}},     {"msm_b2", {"msm_b2"}},
-     {"msm_c", {"msm_c"}},        {"assemble", {"assemble"}}, {"verify", {"verify", "load_vkey"}},
-     {"write", {"write"}},        {"release", {"release"}},   {"other", {root_name}}}};
 
-std::int64_t wall_of(const telltale::breakdown& parts, const column& c) {
-  std::int64_t sum = 0;
-  for (const auto phase : c.phases) {
-    if (!phase.empty()) sum += parts.wall_ns(phase);
+// What is told apart. Each sums the phases of a few names: here a job loads its key, at a daemon it waits for it; there
+// it may also wait for a device that others use. What no phase covers is in the last one.
+struct part {
+  std::string_view name;
+  std::string_view group;  // the column of the first table
+  std::array<std::string_view, 3> phases;
+};
+constexpr std::string_view transforms = "ntt";
+constexpr std::string_view sums = "msm";
+constexpr std::string_view rest = "rest";
+constexpr std::array<part, 21> parts{{{"queue", "queue", {"queue", "wait_device"}},
+                                      {"key", "load", {"load_key", "wait_key"}},
+                                      {"witness", "witness", {"load_witness", "parse", "witness"}},
+                                      {"rows", "witness", {"evaluate_rows"}},
+                                      {"intt_a", transforms, {"intt_a"}},
+                                      {"intt_b", transforms, {"intt_b"}},
+                                      {"intt_c", transforms, {"intt_c"}},
+                                      {"ntt_a", transforms, {"ntt_a"}},
+                                      {"ntt_b", transforms, {"ntt_b"}},
+                                      {"ntt_c", transforms, {"ntt_c"}},
+                                      {"quotient", transforms, {"quotient"}},
+                                      {"msm_h", sums, {"msm_h"}},
+                                      {"msm_a", sums, {"msm_a"}},
+                                      {"msm_b1", sums, {"msm_b1"}},
+                                      {"msm_b2", sums, {"msm_b2"}},
+                                      {"msm_c", sums, {"msm_c"}},
+                                      {"verify", "verify", {"verify", "load_vkey"}},
+                                      {"assemble", rest, {"assemble"}},
+                                      {"write", rest, {"write"}},
+                                      {"release", rest, {"release"}},
+                                      {"other", rest, {}}}};
+constexpr std::array<std::string_view, 7> groups{"queue", "load", "witness", transforms, sums, "verify", rest};
+
+std::int64_t wall_of(const job_times& j, const part& p) {
+  std::int64_t sum = p.name == "other" ? j.total_ns : 0;
+  if (p.name == "other") {
+    for (const part& named : parts) sum -= named.name == "other" ? 0 : wall_of(j, named);
+    return sum;
+  }
+  for (const auto& [phase, wall] : j.walls) {
+    if (std::ranges::find(p.phases, phase) != p.phases.end()) sum += wall;
   }
   return sum;
+}
+
+std::int64_t wall_of(const job_times& j, std::string_view group) {
+  std::int64_t sum = 0;
+  for (const part& p : parts) sum += p.group == group ? wall_of(j, p) : 0;
+  return sum;
+}
+
+// A job's wait in the queue is other jobs' work.
+std::int64_t work_of(const job_times& j) {
+  return j.total_ns - wall_of(j, "queue");
 }
 
 std::string text_of(const telltale::trace_span& s, std::string_view key) {
@@ -51,8 +86,8 @@ std::string percent(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? "-" : fixed(100.0 * static_cast<double>(part) / static_cast<double>(whole), 1) + "%";
 }
 
-// Columns as wide as their widest cell; the first two to the left, numbers to the right.
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+// Columns as wide as their widest cell; the first `names` to the left, numbers to the right.
+std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t names) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -64,7 +99,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string padding(widths[i] - row[i].size(), ' ');
       if (i != 0) line += "  ";
-      line += i < 2 ? row[i] + padding : padding + row[i];
+      line += i < names ? row[i] + padding : padding + row[i];
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
@@ -74,55 +109,63 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
 
 }  // namespace
 
-batch_report::batch_report(std::vector<telltale::trace_span> spans) : tree_(std::move(spans)) {
-  for (const std::size_t root : tree_.roots()) {
-    const auto& span = tree_.spans()[root];
+batch_report::batch_report(std::vector<telltale::trace_span> spans) {
+  const telltale::trace_tree tree(std::move(spans));
+  std::size_t longest = SIZE_MAX;
+  std::int64_t most = -1;
+  for (const std::size_t root : tree.roots()) {
+    const auto& span = tree.spans()[root];
     if (span.name != root_name) continue;
-    jobs_.push_back(
-        {root, text_of(span, "job_id"), text_of(span, "kind"), span.failed, telltale::break_down(tree_, root)});
+    const telltale::breakdown times = telltale::break_down(tree, root);
+    job_times j{text_of(span, "job_id"), text_of(span, "kind"), span.failed, times.total_ns, {}};
+    for (const auto& p : times.phases) j.walls.emplace_back(p.name, p.wall_ns);
+    if (work_of(j) > most) {
+      most = work_of(j);
+      longest = root;
+    }
+    jobs_.push_back(std::move(j));
   }
-  sort();
-}
-
-// In the order in which they were run: by how long they waited.
-void batch_report::sort() {
-  std::sort(jobs_.begin(), jobs_.end(), [](const job& a, const job& b) {
-    return std::pair(a.parts.wall_ns("queue"), a.root) < std::pair(b.parts.wall_ns("queue"), b.root);
-  });
+  // In the order in which they were run.
+  std::ranges::stable_sort(jobs_, {}, [](const job_times& j) { return wall_of(j, "queue"); });
+  if (longest != SIZE_MAX) tree_ = telltale::render_tree(tree, longest);
 }
 
 std::string batch_report::table() const {
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> head{"job", "circuit"};
-  for (const auto& c : columns) head.emplace_back(c.title);
-  head.insert(head.end(), {"total", "share"});
-  rows.push_back(head);
-
-  // A job's wait in the queue is other jobs' work: shares are of the time after it.
   std::int64_t all = 0;
-  for (const auto& j : jobs_) all += j.parts.total_ns - j.parts.wall_ns("queue");
+  for (const auto& j : jobs_) all += work_of(j);
+
+  std::vector<std::vector<std::string>> whole{{"job", "circuit"}};
+  whole.front().insert(whole.front().end(), groups.begin(), groups.end());
+  whole.front().insert(whole.front().end(), {"total", "share"});
   for (const auto& j : jobs_) {
     std::vector<std::string> row{j.id, j.circuit + (j.failed ? " (failed)" : "")};
-    for (const auto& c : columns) row.push_back(milliseconds(wall_of(j.parts, c)));
-    row.push_back(milliseconds(j.parts.total_ns));
-    row.push_back(percent(j.parts.total_ns - j.parts.wall_ns("queue"), all));
-    rows.push_back(std::move(row));
+    for (const auto group : groups) row.push_back(milliseconds(wall_of(j, group)));
+    row.push_back(milliseconds(j.total_ns));
+    row.push_back(percent(work_of(j), all));
+    whole.push_back(std::move(row));
   }
   std::vector<std::string> shares{"share", "of the work"};
-  for (const auto& c : columns) {
+  for (const auto group : groups) {
     std::int64_t sum = 0;
-    for (const auto& j : jobs_) sum += wall_of(j.parts, c);
-    shares.push_back(c.title == "queue" ? "-" : percent(sum, all));
+    for (const auto& j : jobs_) sum += wall_of(j, group);
+    shares.push_back(group == "queue" ? "-" : percent(sum, all));
   }
-  rows.push_back(std::move(shares));
-  return aligned(rows) + "Milliseconds. A row's parts sum to its total; \"other\" is what no span covers.\n";
-}
+  whole.push_back(std::move(shares));
 
-std::string batch_report::tree() const {
-  const auto work = [](const job& j) { return j.parts.total_ns - j.parts.wall_ns("queue"); };
-  const auto longest =
-      std::max_element(jobs_.begin(), jobs_.end(), [&](const job& a, const job& b) { return work(a) < work(b); });
-  return longest == jobs_.end() ? std::string() : telltale::render_tree(tree_, longest->root);
+  std::vector<std::vector<std::string>> detail{{"ntt and msm"}};
+  for (const part& p : parts) {
+    if (p.group == transforms || p.group == sums) detail.front().emplace_back(p.name);
+  }
+  for (const auto& j : jobs_) {
+    std::vector<std::string> row{j.id};
+    for (const part& p : parts) {
+      if (p.group == transforms || p.group == sums) row.push_back(milliseconds(wall_of(j, p)));
+    }
+    detail.push_back(std::move(row));
+  }
+  return aligned(whole, 2) + "\n" + aligned(detail, 1) +
+         "Milliseconds. A row's parts sum to its total; \"rest\" is assembling, writing, releasing, and what no span "
+         "covers.\n";
 }
 
 std::string batch_report::json() const {
@@ -132,8 +175,8 @@ std::string batch_report::json() const {
     one["job_id"] = j.id;
     one["circuit"] = j.circuit;
     one["failed"] = j.failed;
-    one["total_ns"] = j.parts.total_ns;
-    for (const auto& c : columns) one["parts_ns"][std::string(c.title)] = wall_of(j.parts, c);
+    one["total_ns"] = j.total_ns;
+    for (const part& p : parts) one["parts_ns"][std::string(p.name)] = wall_of(j, p);
     all.push_back(std::move(one));
   }
   return all.dump(1) + "\n";

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string_view>
+#include <telltale/core/context.hpp>
 
 namespace prover::daemon {
 namespace {
@@ -30,6 +31,14 @@ telltale_attribute attribute(std::string_view key, std::string_view value) noexc
   return a;
 }
 
+telltale_attribute attribute(std::string_view key, std::size_t value) noexcept {
+  telltale_attribute a{};
+  a.key = str(key);
+  a.type = TELLTALE_UINT64;
+  a.value.uint64 = value;
+  return a;
+}
+
 }  // namespace
 
 job_trace::job_trace(const job_id& id, const std::string& kind) {
@@ -52,6 +61,21 @@ void job_trace::end(outcome how) {
   telltale_span_set(root_.get(), attributes.data(), attributes.size());
   if (how != outcome::completed) telltale_span_fail(root_.get(), str(telltale_name(how)));
   root_ = {};
+}
+
+submission_trace::submission_trace(std::size_t bytes)
+    : below_caller_(static_cast<bool>(telltale::current_context().trace)) {
+  static telltale_site* const where = site("submit", TELLTALE_SPAN_SITE, __LINE__);
+  const std::array attributes{attribute("bytes", bytes)};
+  span_ = loose_span(telltale_span_begin(where, attributes.data(), attributes.size(), nullptr));
+  telltale_span_kind(span_.get(), TELLTALE_KIND_SERVER);
+}
+
+// Where the caller has no trace this span is one of its own, and the job's begins with prove_groth16.
+void submission_trace::accepted(const job_id& id) {
+  if (!below_caller_) return;
+  const std::array attributes{attribute("job_id", id.value)};
+  telltale_span_set(span_.get(), attributes.data(), attributes.size());
 }
 
 }  // namespace prover::daemon

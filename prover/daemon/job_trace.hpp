@@ -55,6 +55,18 @@ class job_trace {
   loose_span root_;
 };
 
+// The caller's way until its job is accepted: a span `submit`, beside the job's and never current, because the job
+// outlives it.
+class submission_trace {
+ public:
+  explicit submission_trace(std::size_t bytes);
+  void accepted(const job_id& id);
+
+ private:
+  loose_span span_;
+  bool below_caller_;
+};
+
 constexpr const char* name_of(job_trace::wait w) noexcept {
   constexpr const char* names[] = {"queue", "wait_key", "wait_device"};
   return names[static_cast<std::size_t>(w)];

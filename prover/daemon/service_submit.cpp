@@ -183,7 +183,6 @@ std::variant<accepted, refusal> service::inside::accept(request r, std::size_t n
   accepting_bytes_ += size;
   lock.unlock();
   e.when = std::chrono::system_clock::now();
-  const auto from = steady_clock::now();
   const auto written = journal_.accept(e, r.payloads);
   r.payloads.clear();
   if (written) metrics::accepted(r.kind);
@@ -197,7 +196,7 @@ std::variant<accepted, refusal> service::inside::accept(request r, std::size_t n
   ++total_.accepted;
   ++by_kind_[r.kind].accepted;
   const auto now = steady_clock::now();
-  const auto j = scheduler_.add(std::move(e), number, from, now);
+  const auto j = scheduler_.add(std::move(e), number, now, now);
   const accepted answer{j->entry.id, false, scheduler_.ahead_of(*j, now)};
   settle();
   return leave(answer);

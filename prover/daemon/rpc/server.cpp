@@ -18,6 +18,7 @@
 #include <telltale/core/propagation.hpp>
 #include <telltale/core/telltale.hpp>
 
+#include "prover/daemon/job_trace.hpp"
 #include "prover/daemon/rpc/convert.hpp"
 #include "prover/daemon/rpc/listening.hpp"
 #include "prover/daemon/rpc/prover.grpc.pb.h"
@@ -368,7 +369,7 @@ class handlers final : public api::Prover::CallbackService {
   std::variant<accepted, grpc::Status> submit(CallbackServerContext* context, const api::SubmitRequest& in) {
     // The job continues the caller's trace.
     const telltale::remote_scope from{telltale::extract(context->client_metadata())};
-    TELLTALE_SPAN("submit", "bytes"_a = in.ByteSizeLong());
+    submission_trace trace(in.ByteSizeLong());
     auto r = rpc::from(in);
     if (!r) {
       return grpc::Status(StatusCode::INVALID_ARGUMENT,
@@ -378,6 +379,7 @@ class handlers final : public api::Prover::CallbackService {
     try {
       auto a = service_.submit(std::move(*r));
       if (const auto* refused = std::get_if<refusal>(&a)) return refuse(context, *refused);
+      trace.accepted(std::get<accepted>(a).id);
       return std::get<accepted>(std::move(a));
     } catch (const std::exception& e) {
       TELLTALE_ERROR("a job was not accepted: {why}", "why"_a = telltale::text{e.what()});
