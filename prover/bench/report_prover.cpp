@@ -1,14 +1,8 @@
 // ./bench prover: sums, transforms and whole proofs, each beside a peer's in the same run.
-#include <cstdlib>
 #include <iostream>
 #include <telltale/core/telltale.hpp>
 
 #include "prover/bench/figures.hpp"
-
-std::filesystem::path prover::bench::shared_data() {
-  if (const char* set = std::getenv("TELLTALE_SHARED_DATA")) return set;
-  return std::filesystem::path(PROVER_SOURCE_DIR).parent_path().parent_path() / "shared" / "data";
-}
 
 int main(int argc, char** argv) {
   const auto options = telltale::bench::parse_options(argc, argv);

@@ -82,10 +82,15 @@ telltale_link(prover-daemon prover PRIVATE prover_server telltale::prover_daemon
   telltale::core_http CLI11::CLI11 ${GPR})
 target_compile_definitions(prover-daemon PRIVATE TELLTALE_VERSION="${PROJECT_VERSION}")
 
-add_executable(prover-bench load/main.cpp load/run.cpp load/report.cpp cli/server_options.cpp)
+# Ways of asking a daemon and measuring it: prover-bench's, and those of ./bench prover.
+add_library(prover_load STATIC load/process_memory.cpp load/report.cpp load/run.cpp)
+telltale_strict(prover_load)
+telltale_link(prover_load prover PUBLIC telltale::prover_client PRIVATE nlohmann_json::nlohmann_json)
+
+add_executable(prover-bench load/main.cpp cli/server_options.cpp)
 telltale_strict(prover-bench)
 target_compile_options(prover-bench PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference>)
-telltale_link(prover-bench prover PRIVATE telltale::prover_client CLI11::CLI11 nlohmann_json::nlohmann_json)
+telltale_link(prover-bench prover PRIVATE prover_load CLI11::CLI11)
 target_compile_definitions(prover-bench PRIVATE TELLTALE_VERSION="${PROJECT_VERSION}")
 install(TARGETS prover-daemon prover-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 

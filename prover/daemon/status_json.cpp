@@ -1,6 +1,8 @@
 // The status document.
 #include "prover/daemon/status_json.hpp"
 
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 namespace prover::daemon {
@@ -58,6 +60,7 @@ json of(const status::counts& c) {
 std::string status_json(const status& s, const about_daemon& about) {
   json j;
   j["version"] = about.version;
+  j["pid"] = ::getpid();
   j["draining"] = s.draining;
   j["uptime"] = seconds(s.uptime);
   j["sandbox"] = about.sandbox;

@@ -16,6 +16,10 @@ double ms(nanoseconds d) {
   return std::chrono::duration<double, std::milli>(d).count();
 }
 
+double mib(std::size_t bytes) {
+  return static_cast<double>(bytes) / (1 << 20);
+}
+
 struct phase_sum {
   nanoseconds wall{0};
   nanoseconds busy{0};
@@ -111,8 +115,9 @@ std::string table(const figures& f) {
     }
     line(out, "  %-22s %9.2f\n", "total", ms(g.total) / jobs);
   }
-  line(out, "\nthe daemon's memory, MiB: %zu before, %zu at most, %zu after, budget %zu\n", f.memory_before >> 20,
-       f.memory_peak >> 20, f.memory_after >> 20, f.budget >> 20);
+  line(out, "\nthe daemon's memory (%s), MiB: %.1f before, %.1f at most, %.1f after; budget %.1f\n",
+       f.memory_from_outside ? "from outside" : "as it says", mib(f.memory_before), mib(f.memory_peak),
+       mib(f.memory_after), mib(f.budget));
   for (const std::string& finding : f.findings) out += "WRONG: " + finding + '\n';
   return out;
 }
@@ -141,7 +146,11 @@ std::string json(const figures& f) {
     }
     j["groups"][name] = std::move(entry);
   }
-  j["memory"] = {{"before", f.memory_before}, {"peak", f.memory_peak}, {"after", f.memory_after}, {"budget", f.budget}};
+  j["memory"] = {{"before", f.memory_before},
+                 {"peak", f.memory_peak},
+                 {"after", f.memory_after},
+                 {"budget", f.budget},
+                 {"from_outside", f.memory_from_outside}};
   j["findings"] = f.findings;
   return j.dump(2) + "\n";
 }

@@ -28,7 +28,9 @@ struct figures {
   std::string mode;
   nanoseconds wall{0};
   std::vector<sample> samples;
-  std::size_t memory_before = 0;  // the daemon's, measured; bytes
+  bool memory_from_outside =
+      false;                      // the kernel's figures of the daemon's process, else what the daemon says of itself
+  std::size_t memory_before = 0;  // bytes
   std::size_t memory_peak = 0;
   std::size_t memory_after = 0;
   std::size_t budget = 0;

@@ -31,6 +31,7 @@ class daemon_process {
   daemon_process() {
     std::string pattern = std::filesystem::temp_directory_path().string() + "/pd-XXXXXX";
     directory = ::mkdtemp(pattern.data());
+    journal = directory + "/journal";
   }
   ~daemon_process() {
     end(SIGKILL);
@@ -40,10 +41,12 @@ class daemon_process {
   daemon_process& operator=(const daemon_process&) = delete;
 
   std::string directory;
+  std::string journal;              // the journal's own, below it unless told otherwise
   std::string server;               // lines for [server]
   std::string sections;             // further sections, [[kind]]s among them
   std::vector<std::string> prefix;  // a program that starts it, as prlimit
 
+  pid_t pid() const { return pid_; }
   std::string address() const { return "unix:" + directory + "/s"; }
   std::string log() const { return file_text(directory + "/log"); }
   // The port of the HTTP side, from the log.
@@ -56,7 +59,7 @@ class daemon_process {
   // Whether it came up. Says nothing and waits for nothing where `wait` is false.
   bool start(bool wait = true) {
     std::ofstream(directory + "/c.toml") << "[server]\nlisten = [\"" << address() << "\"]\nhttp = \"127.0.0.1:0\"\n"
-                                         << server << "\n[journal]\ndirectory = \"" << directory << "/journal\"\n"
+                                         << server << "\n[journal]\ndirectory = \"" << journal << "\"\n"
                                          << sections;
     std::vector<std::string> command = prefix;
     command.insert(command.end(), {PROVER_DAEMON, "--config", directory + "/c.toml"});
