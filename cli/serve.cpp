@@ -43,6 +43,7 @@ result<int> serve(const serve_words& words, const hub::server::add_routes& quest
   ::sigaddset(&ending, SIGINT);
   ::sigaddset(&ending, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);  // what it would say on its own, we say in a sentence
   auto hub = hub::server::start(*c, questions);
   if (!hub) return hub.error();
   std::cout << "telltale: the hub listens";
