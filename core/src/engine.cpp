@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <condition_variable>
-#include <cstdlib>
 #include <telltale/core/detail/write.hpp>
 #include <thread>
 
@@ -17,6 +15,7 @@
 #include "clock.hpp"
 #include "descriptors.hpp"
 #include "drain.hpp"
+#include "environment.hpp"
 #include "flight/export.hpp"
 #include "flight/recorder.hpp"
 #include "futex.hpp"
@@ -25,9 +24,8 @@
 #include "metrics/collect.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/shards.hpp"
-#include "propagation/characters.hpp"
 #include "record.hpp"
-#include "units.hpp"
+#include "settings.hpp"
 
 namespace telltale {
 
@@ -290,45 +288,6 @@ void prepare_once_locked(state& s, bool monotonic) {
   ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-// "job_id,task_id"; "none" is none.
-result<std::vector<std::string>> parse_baggage_keys(std::string_view list) {
-  std::vector<std::string> keys;
-  if (list == "none") return keys;
-  while (!list.empty()) {
-    const std::string_view key = trim(take_until(list, ','));
-    if (!is_token(key)) {
-      return error{"TELLTALE_BAGGAGE: \"" + std::string(key) +
-                   "\" is no key: letters, digits and !#$%&'*+-.^_`|~ only. Separate keys with commas, or say none."};
-    }
-    keys.emplace_back(key);
-  }
-  return keys;
-}
-
-error bad_share(const std::string& share) {
-  return error{"OTEL_TRACES_SAMPLER_ARG: \"" + share + "\" is no share of the traces: a number from 0 to 1"};
-}
-
-// A share of all traces as set_sampling() wants it.
-result<std::pair<std::uint64_t, bool>> parse_sampler(const options& o) {
-  constexpr std::string_view by_parent = "parentbased_";
-  std::string_view name = o.sampler;
-  const bool parent = name.starts_with(by_parent);
-  if (parent) name.remove_prefix(by_parent.size());
-  constexpr std::uint64_t all = std::uint64_t{1} << 63;
-  if (name == "always_on") return std::pair{all, parent};
-  if (name == "always_off") return std::pair{std::uint64_t{0}, parent};
-  if (name == "traceidratio") {
-    if (!(o.sample_ratio >= 0 && o.sample_ratio <= 1)) {
-      return bad_share(std::to_string(o.sample_ratio));
-    }
-    return std::pair{o.sample_ratio == 1 ? all : static_cast<std::uint64_t>(o.sample_ratio * static_cast<double>(all)),
-                     parent};
-  }
-  return error{"OTEL_TRACES_SAMPLER: \"" + o.sampler +
-               "\" is no sampler: write always_on, always_off, traceidratio, or parentbased_ and one of these"};
-}
-
 result<void> start_flight_locked(const std::string& specification) {
   const auto about = [](const error& e) { return error{"TELLTALE_FLIGHT: " + e.message}; };
   const auto wanted = parse_flight(specification);
@@ -341,48 +300,29 @@ result<void> start_flight_locked(const std::string& specification) {
 
 // `sinks`: what make_sinks() made of o.sinks; taken only on success.
 result<void> configure_locked(state& s, const options& o, sink_list& sinks) {
-  auto log = filter::parse(o.log);
-  if (!log) return error{"TELLTALE_LOG: " + log.error().message};
-  auto trace = filter::parse(o.trace);
-  if (!trace) return error{"TELLTALE_TRACE: " + trace.error().message};
+  auto checked = check_settings(o);
+  if (!checked) return checked.error();
   const bool laid_out = memory() != nullptr;
   if (laid_out && (o.ring_bytes != s.settings.ring_bytes || o.memory_bytes != s.settings.memory_bytes)) {
     return error{"cannot change the size of the rings: something was already recorded with rings of " +
                  std::to_string(s.settings.ring_bytes) +
                  " bytes. Call telltale::start() before the first record, or set TELLTALE_RING."};
   }
-  if (o.ring_bytes < 65536 || o.ring_bytes > (std::size_t{1} << 30) || (o.ring_bytes & (o.ring_bytes - 1)) != 0) {
-    return error{"TELLTALE_RING: cannot use rings of " + std::to_string(o.ring_bytes) +
-                 " bytes: the size is a power of two from 64KiB to 1GiB"};
-  }
   if (laid_out && o.flight != s.settings.flight) {
     return error{
         "TELLTALE_FLIGHT: cannot change the flight recorder: something was already recorded without it. Call "
         "telltale::start() before the first record, or set TELLTALE_FLIGHT."};
   }
-  if (o.memory_bytes < o.ring_bytes) {
-    return error{"TELLTALE_MEMORY: cannot use " + std::to_string(o.memory_bytes) + " bytes of memory for rings of " +
-                 std::to_string(o.ring_bytes) + ": at least one must fit"};
-  }
-  auto keys = parse_baggage_keys(o.baggage);
-  if (!keys) return keys.error();
-  if (o.max_series < 2 || o.max_series > max_series_limit) {
-    return error{"TELLTALE_MAX_SERIES: cannot keep " + std::to_string(o.max_series) +
-                 " series per instrument: a number from 2 to 1048576"};
-  }
-  const auto sampler = parse_sampler(o);
-  if (!sampler) return sampler.error();
-  if (!(o.overhead >= 0 && o.overhead <= 1)) return error{"TELLTALE_OVERHEAD: the share is a number from 0 to 1"};
   prepare_once_locked(s, o.monotonic_clock);
-  set_sampling(sampler->first, sampler->second);
+  set_sampling(checked->sampling_threshold, checked->sampling_by_parent);
   policy.store(o.overflow, std::memory_order_relaxed);
   overhead.store(o.overhead, std::memory_order_relaxed);
   default_max_series.store(o.max_series, std::memory_order_relaxed);
   s.configured_sinks = std::move(sinks);
   publish_sinks_locked(s);
-  s.baggage_keys = std::make_shared<const std::vector<std::string>>(std::move(*keys));
-  s.log = std::move(*log);
-  s.trace = std::move(*trace);
+  s.baggage_keys = std::make_shared<const std::vector<std::string>>(std::move(checked->baggage_keys));
+  s.log = std::move(checked->log);
+  s.trace = std::move(checked->trace);
   {
     const std::lock_guard lock(registry_mutex);
     s.settings = o;  // under this lock too, because sizes_locked() reads it
@@ -405,126 +345,6 @@ result<sink_list> make_configured_sinks(const options& o) {
   auto sinks = make_sinks(o.sinks);
   if (!sinks) return error{"TELLTALE_SINKS: " + sinks.error().message};
   return sinks;
-}
-
-// Reads the environment into `o`; what cannot be read keeps its default and is reported.
-std::vector<error> read_environment(options& o) {
-  std::vector<error> errors;
-  const auto get = [](const char* name) -> const char* {
-    const char* v = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): once, at start
-    return v != nullptr && *v != '\0' ? v : nullptr;
-  };
-  const auto complain = [&](const char* name, const error& e) {
-    errors.push_back({std::string(name) + ": " + e.message});
-  };
-
-  const auto read_filter = [&](const char* name, std::string& to, filter::grammar g) {
-    const char* v = get(name);
-    if (v == nullptr) return false;
-    if (auto f = filter::parse(v, g); !f) {
-      complain(name, f.error());
-    } else {
-      to = v;
-    }
-    return true;
-  };
-  if (!read_filter("TELLTALE_LOG", o.log, filter::grammar::telltale)) {
-    if (const char* v = get("RUST_LOG")) {
-      if (auto f = filter::parse(v, filter::grammar::rust_log)) {
-        o.log = f->as_telltale();
-      } else {
-        complain("RUST_LOG", f.error());
-      }
-    }
-  }
-  read_filter("TELLTALE_TRACE", o.trace, filter::grammar::telltale);
-  if (const char* v = get("TELLTALE_SINKS")) o.sinks = v;
-  if (const char* v = get("TELLTALE_BAGGAGE")) o.baggage = v;
-  if (const char* v = get("TELLTALE_FLIGHT")) {
-    if (const auto f = parse_flight(v)) {
-      o.flight = v;
-    } else {
-      complain("TELLTALE_FLIGHT", f.error());
-    }
-  }
-
-  const auto read_size = [&](const char* name, std::size_t& to) {
-    const char* v = get(name);
-    if (v == nullptr) return;
-    if (auto n = parse_size(v)) {
-      to = *n;
-    } else {
-      complain(name, n.error());
-    }
-  };
-  read_size("TELLTALE_RING", o.ring_bytes);
-  read_size("TELLTALE_MEMORY", o.memory_bytes);
-  if (const std::string_view v = get("TELLTALE_MAX_SERIES") != nullptr ? get("TELLTALE_MAX_SERIES") : ""; !v.empty()) {
-    std::uint32_t n = 0;
-    const auto [end, ec] = std::from_chars(v.data(), v.data() + v.size(), n);
-    if (ec == std::errc{} && end == v.data() + v.size() && n >= 2 && n <= max_series_limit) {
-      o.max_series = n;
-    } else {
-      complain("TELLTALE_MAX_SERIES", {"\"" + std::string(v) + "\" is no number from 2 to 1048576"});
-    }
-  }
-  if (const char* v = get("TELLTALE_EXIT_TIMEOUT")) {
-    if (auto d = parse_duration(v)) {
-      o.exit_timeout = *d;
-    } else {
-      complain("TELLTALE_EXIT_TIMEOUT", d.error());
-    }
-  }
-  const auto read_word = [&](const char* name, std::string_view first, std::string_view second, auto set) {
-    const char* v = get(name);
-    if (v == nullptr) return;
-    if (v == first || v == second) {
-      set(v == second);
-    } else {
-      complain(name, {"\"" + std::string(v) + "\" is neither " + std::string(first) + " nor " + std::string(second)});
-    }
-  };
-  if (const char* v = get("TELLTALE_OVERHEAD")) {
-    if (auto share = parse_share(v)) {
-      o.overhead = *share;
-    } else {
-      complain("TELLTALE_OVERHEAD", share.error());
-    }
-  }
-  read_word("TELLTALE_OVERFLOW", "drop", "block",
-            [&](bool second) { o.overflow = second ? overflow_policy::block : overflow_policy::drop; });
-  read_word("TELLTALE_CLOCK", "tsc", "monotonic", [&](bool second) { o.monotonic_clock = second; });
-
-  if (const char* v = get("OTEL_TRACES_SAMPLER")) {
-    options asked = o;
-    asked.sampler = v;
-    const char* share = get("OTEL_TRACES_SAMPLER_ARG");
-    if (share != nullptr && asked.sampler.ends_with("traceidratio")) {
-      const std::string_view text = share;
-      const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), asked.sample_ratio);
-      const bool is_share = failed == std::errc{} && end == text.data() + text.size() && asked.sample_ratio >= 0 &&
-                            asked.sample_ratio <= 1;
-      if (!is_share) asked.sample_ratio = -1;
-    }
-    if (auto ok = parse_sampler(asked)) {
-      o.sampler = asked.sampler;
-      o.sample_ratio = asked.sample_ratio;
-    } else {
-      errors.push_back(asked.sample_ratio < 0 ? bad_share(share) : ok.error());
-    }
-  }
-  bool tracing = false;
-  read_word("TRACING_ENABLED", "false", "true", [&](bool second) { tracing = second; });
-  if (tracing) {
-    constexpr const char* endpoints[] = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-                                         "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"};
-    const char* endpoint = get("OTLP_ENDPOINT");
-    const bool is_named =
-        std::any_of(std::begin(endpoints), std::end(endpoints), [&](const char* name) { return get(name) != nullptr; });
-    if (endpoint == nullptr && !is_named) endpoint = "http://localhost:4317";
-    o.sinks += std::string("; otlp:") + (endpoint != nullptr ? endpoint : "");
-  }
-  return errors;
 }
 
 }  // namespace
@@ -654,12 +474,6 @@ std::uint64_t left_in_rings() noexcept {
 }  // namespace detail
 
 using detail::self;
-
-result<options> options::from_environment() {
-  options o;
-  if (const std::vector<error> errors = detail::read_environment(o); !errors.empty()) return errors.front();
-  return o;
-}
 
 result<void> start() {
   const auto o = options::from_environment();
