@@ -254,14 +254,6 @@ bool is_sampled(trace_id t) noexcept {
   return t.low >> 1 < sampling_threshold.load(std::memory_order_relaxed);
 }
 
-// What a share of the traces is taken by must not run in step with what a program does: SplitMix64's output function,
-// one to one, zero stays zero.
-constexpr std::uint64_t scattered(std::uint64_t x) noexcept {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
 }  // namespace
 
 void set_sampling(std::uint64_t threshold, bool by_parent) noexcept {

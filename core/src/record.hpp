@@ -12,6 +12,14 @@ inline bool is_crowded(const thread_block& b) noexcept {
   return b.head.load(std::memory_order_relaxed) - b.tail.load(std::memory_order_acquire) > (b.mask + 1) / 2;
 }
 
+// Random-looking bits of a sequence of steps, so that what is chosen by them doesn't run in step with what a program
+// does: the output function of Sebastiano Vigna's SplitMix64, one to one, zero stays zero.
+constexpr std::uint64_t scattered(std::uint64_t x) noexcept {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
 // Counts one dropped record on a thread's block and makes its next write tell of it.
 void count_drop(thread_block* b, drop_reason why) noexcept;
 // Counts one dropped record of a thread that has no block.

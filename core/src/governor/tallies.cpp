@@ -7,6 +7,8 @@
 #include <cmath>
 #include <new>
 
+#include "../record.hpp"
+
 namespace telltale::detail {
 
 constinit tally_sheet no_tallies{};
@@ -92,12 +94,8 @@ void set_calls_per_sample(std::size_t tally, std::uint64_t calls) noexcept {
 
 std::uint64_t draw_distance(std::uint64_t calls_per_sample, std::uint64_t random) noexcept {
   if (calls_per_sample <= 1) return 1;
-  // Sebastiano Vigna's splitmix64 finaliser makes random bits of a sequence of steps.
-  random = (random ^ random >> 30) * 0xbf58476d1ce4e5b9u;
-  random = (random ^ random >> 27) * 0x94d049bb133111ebu;
-  random ^= random >> 31;
   // The number of trials until the first success, each with the chance 1/n: from a uniform number in (0, 1].
-  const double uniform = (static_cast<double>(random >> 11) + 1.0) * 0x1p-53;
+  const double uniform = (static_cast<double>(scattered(random) >> 11) + 1.0) * 0x1p-53;
   const double trials = std::log(uniform) / std::log1p(-1.0 / static_cast<double>(calls_per_sample));
   return 1 + static_cast<std::uint64_t>(std::min(trials, 1e15));
 }
