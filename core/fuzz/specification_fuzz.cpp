@@ -15,7 +15,7 @@ namespace telltale::detail {
 namespace {
 
 struct nowhere final : line_target {
-  result<void> write(std::string_view) override { return {}; }
+  result<void> take(std::string_view&) override { return {}; }
   std::shared_ptr<line_target> for_child() const override { return nullptr; }
   std::string name() const override { return "nowhere"; }
 };

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "../descriptors.hpp"
 
 namespace telltale::detail {
@@ -91,6 +93,15 @@ std::uint64_t output::take_untold_drops() noexcept {
   return std::exchange(state_->untold, 0);
 }
 
+// Records that are lost with the chunk's last lines. Where a line isn't a record (a timeline, a notice of losses), it
+// is not known which went out, and all count.
+std::uint64_t output::chunk::lost_with(std::string_view unwritten) const noexcept {
+  const auto count = [](std::string_view text) {
+    return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  return count(lines.view()) == records ? count(unwritten) : records;
+}
+
 void output::run(const std::shared_ptr<state>& s) {
   clock::time_point complain_after{};
   std::unique_lock lock(s->mutex);
@@ -100,7 +111,8 @@ void output::run(const std::shared_ptr<state>& s) {
     chunk c = std::move(s->pending.front());
     s->pending.pop_front();
     lock.unlock();
-    const result<void> written = s->target->write(c.lines.view());
+    std::string_view unwritten = c.lines.view();
+    const result<void> written = s->target->take(unwritten);
     if (!written && clock::now() >= complain_after) {  // one line, not one per record
       complain(written.error().message);
       complain_after = clock::now() + std::chrono::minutes(1);
@@ -108,8 +120,9 @@ void output::run(const std::shared_ptr<state>& s) {
     lock.lock();
     if (!written) {
       ++s->errors;
-      s->dropped += c.records;
-      s->untold += c.records;
+      const std::uint64_t lost = c.lost_with(unwritten);
+      s->dropped += lost;
+      s->untold += lost;
     }
     ++s->delivered.out;
     s->pending_bytes -= c.lines.size();

@@ -22,8 +22,10 @@ namespace telltale::detail {
 class line_target {
  public:
   virtual ~line_target() = default;
-  // Writes them all, or says what went wrong (what was written until then stays written).
-  virtual result<void> write(std::string_view lines) = 0;
+  // Writes them all and takes them off `lines`. On an error what isn't written is left there, from the beginning of the
+  // line in which it stopped.
+  virtual result<void> take(std::string_view& lines) = 0;
+  result<void> write(std::string_view lines) { return take(lines); }
   // The same target for a forked child.
   virtual std::shared_ptr<line_target> for_child() const = 0;
   virtual std::string name() const = 0;
@@ -70,6 +72,7 @@ class output {
   struct chunk {
     buffer lines;
     std::uint64_t records;
+    std::uint64_t lost_with(std::string_view unwritten) const noexcept;
   };
   // Shared with the thread, which is left behind when it hangs in a write at exit.
   struct state {

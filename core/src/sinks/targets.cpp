@@ -43,9 +43,12 @@ progress write_all(int fd, std::string_view bytes) noexcept {
   return done;
 }
 
-// Whether a write stopped inside a line (the disk is full): the next one then begins with a line feed of its own.
-bool ends_in_line(std::string_view lines, progress done) noexcept {
-  return done.bytes != 0 && done.bytes != lines.size() && lines[done.bytes - 1] != '\n';
+// Takes off what was written, by whole lines. True where the write stopped inside one (the disk is full): the next one
+// then begins with a line feed of its own.
+bool take_off(std::string_view& lines, progress done) noexcept {
+  const std::size_t whole = done.failed == 0 ? done.bytes : lines.substr(0, done.bytes).rfind('\n') + 1;
+  lines.remove_prefix(whole);
+  return whole != done.bytes;
 }
 
 // A named pipe that nobody reads is an error: the program would wait for a reader before it has done anything.
@@ -64,6 +67,10 @@ error cannot_open(const std::string& path, int error_number) {
                "TELLTALE_SINKS."};
 }
 
+error cannot_write(const std::string& name, int error_number) {
+  return error{"cannot write to " + name + ": " + why(error_number) + ". Records for it are dropped and counted."};
+}
+
 class descriptor final : public line_target {
  public:
   descriptor(int fd, std::string name, bool owned) : fd_(fd), name_(std::move(name)), owned_(owned) {}
@@ -73,16 +80,16 @@ class descriptor final : public line_target {
   descriptor(const descriptor&) = delete;
   descriptor& operator=(const descriptor&) = delete;
 
-  result<void> write(std::string_view lines) override {
+  result<void> take(std::string_view& lines) override {
     const int fd = owned_ ? fd_ : real_descriptor(fd_);
     int failed = in_line_ ? write_all(fd, "\n").failed : 0;
     if (failed == 0) {
       const progress done = write_all(fd, lines);
       failed = done.failed;
-      in_line_ = ends_in_line(lines, done);
+      in_line_ = take_off(lines, done);
     }
     if (failed == 0) return {};
-    return error{"cannot write to " + name_ + ": " + why(failed) + ". Records for it are dropped and counted."};
+    return cannot_write(name_, failed);
   }
   // The descriptor is shared with the parent: whole lines are appended by either.
   std::shared_ptr<line_target> for_child() const override {
@@ -104,26 +111,23 @@ class rolling final : public line_target {
   rolling(const rolling&) = delete;
   rolling& operator=(const rolling&) = delete;
 
-  result<void> write(std::string_view lines) override {
+  result<void> take(std::string_view& lines) override {
     while (!lines.empty()) {
       if (size_ != 0 && (size_ >= o_.max_bytes || too_old())) {
         if (auto rolled = roll(); !rolled) return rolled;
       }
-      const std::string_view now = lines.substr(0, fitting(lines));
-      if (now.empty()) {  // the next line doesn't fit behind what is there
+      const std::size_t fits = fitting(lines);
+      if (fits == 0) {  // the next line doesn't fit behind what is there
         if (auto rolled = roll(); !rolled) return rolled;
         continue;
       }
-      if (in_line_) size_ += write_all(fd_, "\n").bytes;
-      const progress done = write_all(fd_, now);
-      in_line_ = ends_in_line(now, done);
-      if (done.failed != 0) {
-        size_ += done.bytes;
-        return error{"cannot write to \"" + path_ + "\": " + why(done.failed) +
-                     ". Records for it are dropped and counted."};
+      progress done;
+      if (in_line_) size_ += (done = write_all(fd_, "\n")).bytes;
+      if (done.failed == 0) {
+        size_ += (done = write_all(fd_, lines.substr(0, fits))).bytes;
+        in_line_ = take_off(lines, done);
       }
-      size_ += now.size();
-      lines.remove_prefix(now.size());
+      if (done.failed != 0) return cannot_write("\"" + path_ + "\"", done.failed);
     }
     return {};
   }

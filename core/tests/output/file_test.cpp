@@ -180,7 +180,7 @@ TEST_F(Recording, IntoAFullDiskIsCountedAndSaidOnce) {
 // A target that stands still until it is told to go on.
 class gate final : public line_target {
  public:
-  telltale::result<void> write(std::string_view lines) override {
+  telltale::result<void> take(std::string_view& lines) override {
     std::unique_lock lock(mutex_);
     entered_ = true;
     changed_.notify_all();
@@ -266,23 +266,60 @@ TEST(Output, ThatHangsIsLeftBehindWhenItGoes) {
   target->open();
 }
 
+// Files that take so many bytes, as if the disk were full then.
+class full_after {
+ public:
+  explicit full_after(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &former_);
+    rlimit tight = former_;
+    tight.rlim_cur = bytes;
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  }
+  ~full_after() {
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &former_), 0);
+    std::signal(SIGXFSZ, handler_);
+  }
+  full_after(const full_after&) = delete;
+  full_after& operator=(const full_after&) = delete;
+
+ private:
+  rlimit former_{};
+  void (*handler_)(int);
+};
+
 // A disk that fills in the middle of a line: the half line must not swallow the next whole one.
 TEST(File, ThatFillsInTheMiddleOfALineKeepsTheNextOneReadable) {
   const temporary_directory dir;
   const auto target = file_target(dir / "small");
   ASSERT_TRUE(target);
-  rlimit former{};
-  ::getrlimit(RLIMIT_FSIZE, &former);
-  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit tight = former;
-  tight.rlim_cur = 25;
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
-  ASSERT_TRUE((*target)->write(std::string(ten) + std::string(ten)));
-  EXPECT_FALSE((*target)->write(ten));
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &former), 0);
-  std::signal(SIGXFSZ, handler);
+  {
+    const full_after limit(25);
+    ASSERT_TRUE((*target)->write(std::string(ten) + std::string(ten)));
+    EXPECT_FALSE((*target)->write(ten));
+    EXPECT_FALSE((*target)->write(ten)) << "not even the line feed fits";
+  }
   ASSERT_TRUE((*target)->write(ten));
   EXPECT_EQ(contents(dir / "small"), std::string(ten) + std::string(ten) + "12345\n" + std::string(ten));
+}
+
+// Where a disk fills within what is written at once, what came before is not lost, and isn't counted so.
+TEST(File, ThatFillsCountsTheLinesThatAreNotThere) {
+  const temporary_directory dir;
+  for (const bool rolls : {false, true}) {
+    const auto target = rolls ? rolling_target(dir / "rolling", {}) : file_target(dir / "plain");
+    ASSERT_TRUE(target);
+    output out(*target, telltale::overflow_policy::drop, 1000);
+    const full_after limit(25);
+    ::testing::internal::CaptureStderr();  // its file takes no more either
+    buffer five = holding("123456789\n123456789\n123456789\n123456789\n123456789\n");
+    out.submit(five, 5);
+    EXPECT_TRUE(out.flush(std::chrono::steady_clock::now() + std::chrono::seconds(20)));
+    (void)::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(out.errors(), 1u);
+    EXPECT_EQ(out.dropped(), 3u) << "two whole lines are there, and half of one";
+  }
+  EXPECT_EQ(contents(dir / "plain"), "123456789\n123456789\n12345");
+  EXPECT_EQ(contents(dir / "rolling"), contents(dir / "plain"));
 }
 
 }  // namespace
