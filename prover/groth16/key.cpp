@@ -5,8 +5,24 @@
 
 namespace prover::groth16 {
 
+namespace {
+
+// Points into the layout of a path. By value and in a function of its own, so that what was read is gone before the
+// next section is laid out: together they were the most memory that a load takes.
+template <class G>
+msm::resident_points<G> laid_out(std::vector<affine<G>> points, code_path path, thread_pool& pool) {
+  return {std::move(points), path, pool};
+}
+
+}  // namespace
+
 template <class Curve>
 key_content<Curve> prepare(format::zkey<Curve> z, code_path path, thread_pool& pool) {
+  auto a = laid_out(std::move(z.a), path, pool);
+  auto b1 = laid_out(std::move(z.b1), path, pool);
+  auto b2 = laid_out(std::move(z.b2), path, pool);
+  auto c = laid_out(std::move(z.c), path, pool);
+  auto h = laid_out(std::move(z.h), path, pool);
   return {z.header,
           path,
           z.alpha1,
@@ -16,11 +32,11 @@ key_content<Curve> prepare(format::zkey<Curve> z, code_path path, thread_pool& p
           z.gamma2,
           z.delta2,
           std::move(z.ic),
-          {std::move(z.a), path, pool},
-          {std::move(z.b1), path, pool},
-          {std::move(z.b2), path, pool},
-          {std::move(z.c), path, pool},
-          {std::move(z.h), path, pool},
+          std::move(a),
+          std::move(b1),
+          std::move(b2),
+          std::move(c),
+          std::move(h),
           std::move(z.a_rows),
           std::move(z.b_rows),
           std::move(z.values)};
