@@ -24,7 +24,7 @@ milliseconds taken_by(F&& run) {
   return {ms_on(CLOCK_PROCESS_CPUTIME_ID) - cpu, ms_on(CLOCK_MONOTONIC) - wall};
 }
 
-// Pairs of runs after one of each that isn't counted: `pairs` of them, or as many, but at least three, as two minutes
+// Pairs of runs after one of each that isn't counted: `pairs` of them, or as many, but at least seven, as two minutes
 // take. `what` is the time that is compared.
 template <class Ours, class Theirs>
 telltale::bench::paired alternate(double milliseconds::* what, Ours ours, Theirs theirs, int pairs = 9) {
@@ -32,7 +32,7 @@ telltale::bench::paired alternate(double milliseconds::* what, Ours ours, Theirs
   telltale::bench::paired p;
   const double start = ms_on(CLOCK_MONOTONIC);
   for (int i = -1; i < pairs; ++i) {
-    if (i >= 3 && ms_on(CLOCK_MONOTONIC) - start > enough_ms) break;
+    if (i >= 7 && ms_on(CLOCK_MONOTONIC) - start > enough_ms) break;
     const double their_time = theirs().*what;
     const double our_time = ours().*what;
     if (i < 0) continue;
