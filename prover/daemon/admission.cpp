@@ -165,7 +165,7 @@ scheduler::admission scheduler::try_to_admit(const candidate& c, steady_time now
   }
   const std::size_t own = sizes_.of_piece(kinds_[j.kind], j.entry.parts[c.piece].size);
   const auto take = [&](const target& t) {
-    if (t.bytes != 0 && !start_load(j.kind, t.device, t.table_bytes)) return;
+    if (t.bytes != 0 && !start_load(j.kind, t.device, t.table_bytes, now)) return;
     p.memory = std::move(*ledger_.reserve("job " + j.entry.id.value, own));
     p.blocked_since = steady_time::max();
     use_key(j, p, t.device);
@@ -189,13 +189,15 @@ scheduler::admission scheduler::try_to_admit(const candidate& c, steady_time now
 
 // ---- keys
 
-bool scheduler::start_load(std::size_t kind, std::size_t device, std::size_t table_bytes) {
+bool scheduler::start_load(std::size_t kind, std::size_t device, std::size_t table_bytes, steady_time now) {
   key_entry& e = at(kind, device);
   auto room = ledger_.reserve(owner_of(kind, device), sizes_.to_load(kinds_[kind], table_bytes));
   if (!room) return false;
   e.memory = std::move(*room);
   e.at = key_state::loading;
   e.load_waits = true;
+  e.loading_since = now;
+  e.told_slow = false;
   e.wanted = false;
   e.table_bytes = table_bytes;
   e.problem.clear();
@@ -285,8 +287,8 @@ void scheduler::load_wanted(steady_time now) {
     for (std::size_t d = 0; d < devices_.size(); ++d) {
       const key_entry& e = at(k, d);
       if (!e.wanted || e.at != key_state::cold) continue;
-      if (kinds_[k].table_bytes != 0 && start_load(k, d, kinds_[k].table_bytes)) continue;
-      if (!start_load(k, d, 0)) make_room(sizes_.to_load(kinds_[k], 0), false, now);
+      if (kinds_[k].table_bytes != 0 && start_load(k, d, kinds_[k].table_bytes, now)) continue;
+      if (!start_load(k, d, 0, now)) make_room(sizes_.to_load(kinds_[k], 0), false, now);
     }
   }
 }
@@ -373,6 +375,7 @@ std::optional<scheduler::load_work> scheduler::next_load(steady_time now) {
   if (!best) return std::nullopt;
   const auto [k, d] = best->second;
   at(k, d).load_waits = false;
+  at(k, d).loading_since = now;
   return load_work{k, d, at(k, d).table_bytes};
 }
 

@@ -173,6 +173,7 @@ void read_all(const toml::table& root, const std::string& name, const std::strin
   jobs.size("max_queued_bytes", c.limits.queued_bytes);
   jobs.count("attempts", c.limits.attempts, 1, 100);
   duration_of(jobs, "ageing", c.limits.ageing);
+  duration_of(jobs, "slow_stage", c.limits.slow, "never");
   jobs.duration("drain", c.drain);
   jobs.finish();
   if (c.limits.queued_bytes < c.server.max_request) {

@@ -94,6 +94,7 @@ std::string to_toml(const configuration& c) {
   line("max_queued_bytes", size_text(c.limits.queued_bytes));
   line("attempts", std::to_string(c.limits.attempts));
   line("ageing", duration_text(c.limits.ageing));
+  line("slow_stage", duration_text(c.limits.slow, "never"));
   line("drain", duration_text(c.drain));
   out += "\n[journal]\n";
   line("directory", toml_text(c.journal.directory));

@@ -44,6 +44,7 @@ threads = 3
 max_queued = 7
 max_queued_bytes = "2MiB"
 drain = "250ms"
+slow_stage = "never"
 [journal]
 directory = "/j"
 keep = "1h"
@@ -79,6 +80,7 @@ generator_memory = "1GiB"
   EXPECT_EQ(c->threads, 3u);
   EXPECT_EQ(c->limits.queued_jobs, 7u);
   EXPECT_EQ(c->drain, 250ms);
+  EXPECT_EQ(c->limits.slow, 0ns);
   EXPECT_EQ(c->journal.keep_bytes, 5u << 10);
   EXPECT_EQ(c->key_cache, "/etc/prover/cache");
   EXPECT_EQ(c->generators.sandbox, sandbox_choice::none);

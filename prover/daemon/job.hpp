@@ -198,6 +198,8 @@ struct job_view {
   wait_reason waits_for = wait_reason::none;
   std::string explanation;  // the wait in a sentence: who holds what; empty where it doesn't wait
   std::string phase;        // the stage that runs: "witness", "msm_h"; empty where none does
+  nanoseconds phase_age{0};
+  bool slow = false;  // that stage lasts longer than limits::slow
   std::string device;
   std::size_t payloads = 1;
   std::size_t done = 0;  // proofs made so far

@@ -17,6 +17,25 @@ inline constexpr std::size_t nowhere = SIZE_MAX;
 // How long nobody has used a key that was loaded without its tables before it is loaded again with them.
 inline constexpr nanoseconds idle_before_hot = std::chrono::seconds{10};
 
+// The stage that a thread works on: the thread sets it, others look at it.
+class current_stage {
+ public:
+  void begins(const char* literal, steady_time now) noexcept {
+    since_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+    name_.store(literal, std::memory_order_release);
+  }
+  void ends() noexcept { name_.store(nullptr, std::memory_order_release); }
+  // Nothing where none runs. Its begin is never older than the stage's, so no stage looks longer than it is.
+  const char* name() const noexcept { return name_.load(std::memory_order_acquire); }
+  steady_time since() const noexcept {
+    return steady_time(steady_time::duration(since_.load(std::memory_order_relaxed)));
+  }
+
+ private:
+  std::atomic<const char*> name_{nullptr};
+  std::atomic<steady_time::rep> since_{0};
+};
+
 struct piece {
   enum class state : std::uint8_t {
     queued,     // has nothing
@@ -32,6 +51,8 @@ struct piece {
   std::optional<witness> values;
   std::size_t device = nowhere;  // whose key it uses
   unsigned attempts = 0;         // proofs begun
+  current_stage stage;
+  steady_time told_slow;  // the begin of the stage that was said to be slow
   wait_reason reason = wait_reason::turn;
   steady_time blocked_since = steady_time::max();  // for want of memory
   loose_span wait;
@@ -58,8 +79,7 @@ struct job_record {
   const std::uint64_t sequence;
   const steady_time accepted;
   const std::optional<steady_time> deadline;
-  std::stop_source stop;                    // nobody wants it any more
-  std::atomic<const char*> phase{nullptr};  // a literal: the stage that runs
+  std::stop_source stop;  // nobody wants it any more
 
   // The service's lock guards the rest.
   job_trace trace;

@@ -20,6 +20,7 @@ struct limits {
   nanoseconds evict_idle = std::chrono::minutes{30};  // an unused key goes, needed or not; 0: never
   nanoseconds quarantine = std::chrono::seconds{10};  // of a device after a fault; doubles, up to 32 times
   nanoseconds boundary = std::chrono::seconds{5};     // a job that ends gets its answer then, its stage ended or not
+  nanoseconds slow = std::chrono::minutes{1};         // a stage or a load that lasts longer is said; 0: never
   nanoseconds retry = std::chrono::seconds{1};        // of writing down a result that could not be
   nanoseconds look = std::chrono::seconds{2};         // between looks at the files of loaded keys
 };

@@ -71,6 +71,15 @@ using telltale::callback_counter;
 using telltale::callback_gauge;
 using telltale::observer;
 
+// Every value from `first` to `last`, 0 where there is none of it: a series that comes and goes can't be alerted on.
+template <class E, class Key>
+void observe_all(observer& o, const std::map<E, std::size_t>& counts, Key key, E last, E first = E{}) {
+  for (auto i = static_cast<unsigned>(first); i <= static_cast<unsigned>(last); ++i) {
+    const auto found = counts.find(static_cast<E>(i));
+    o.observe(found == counts.end() ? 0 : found->second, key = name(static_cast<E>(i)));
+  }
+}
+
 struct gauges::all {
   explicit all(std::function<status()> f) : read(std::move(f)) {}
 
@@ -95,12 +104,14 @@ struct gauges::all {
                         [this] { return in_seconds(ask().oldest_wait); }};
   callback_gauge states{"prover.jobs", "jobs that have not ended, by state", "{job}", [this](observer& o) {
                           const status& s = ask();
-                          for (const auto& [state, n] : s.jobs_by_state) o.observe(n, "state"_a = name(state));
+                          observe_all(o, s.jobs_by_state, "state"_a, job_state::finishing);
                         }};
   callback_gauge waits{"prover.waits", "jobs that wait, by reason", "{job}", [this](observer& o) {
                          const status& s = ask();
-                         for (const auto& [reason, n] : s.waits) o.observe(n, "reason"_a = name(reason));
+                         observe_all(o, s.waits, "reason"_a, wait_reason::journal, wait_reason::turn);
                        }};
+  callback_gauge slow{"prover.stages.slow", "stages and key loads that last longer than jobs.slow_stage", "{stage}",
+                      [this] { return static_cast<std::int64_t>(ask().slow); }};
   callback_gauge keys{"prover.keys.resident", "memory of resident keys, 0 where cold", "By", [this](observer& o) {
                         const status& s = ask();
                         for (const auto& k : s.keys) {

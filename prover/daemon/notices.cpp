@@ -16,7 +16,7 @@ namespace {
 // What a watcher is told of. Ages change all the time and don't count.
 bool same_step(const job_view& a, const job_view& b) {
   const auto step = [](const job_view& v) {
-    return std::tie(v.state, v.waits_for, v.phase, v.device, v.done, v.attempts, v.cancelling);
+    return std::tie(v.state, v.waits_for, v.phase, v.slow, v.device, v.done, v.attempts, v.cancelling);
   };
   return step(a) == step(b);
 }

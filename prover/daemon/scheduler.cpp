@@ -121,7 +121,6 @@ void scheduler::make_result(job_record& j, steady_time now) {
   for (const auto& p : j.pieces) r.attempts += p.attempts;
   r.cold = j.cold;
   j.proofs.clear();
-  j.phase.store(nullptr, std::memory_order_relaxed);
   j.result = std::make_shared<const job_result>(std::move(r));
   to_store_.push_back(by_id_.at(j.entry.id));
 }
@@ -411,7 +410,13 @@ steady_time scheduler::next_wake(steady_time now) const {
     waits = waits || p.reason == wait_reason::memory || p.reason == wait_reason::faulty;
   });
   for (const auto& d : devices_) at_least(d.back);
+  if (limits_.slow.count() > 0) {
+    for_pieces([&](const job_record&, const piece& p, std::size_t) {
+      if (p.active()) at_least(std::max(p.since, p.stage.since()) + limits_.slow);
+    });
+  }
   for (const auto& e : keys_) {
+    if (e.at == key_state::loading && limits_.slow.count() > 0) at_least(e.loading_since + limits_.slow);
     waits = waits || (e.wanted && e.at == key_state::cold);
     if (e.at != key_state::loaded || e.users != 0) continue;
     if (limits_.evict_idle.count() > 0) at_least(e.last_use + limits_.evict_idle);
@@ -421,6 +426,26 @@ steady_time scheduler::next_wake(steady_time now) const {
   // Never only by others' ends: what waits is looked at again, whether something happened or not.
   if (waits) at_least(now + seconds{1});
   return wake;
+}
+
+std::vector<scheduler::slow_work> scheduler::newly_slow(steady_time now) {
+  std::vector<slow_work> found;
+  if (limits_.slow.count() <= 0) return found;
+  for_pieces([&](job_record& j, piece& p, std::size_t) {
+    const char* stage = p.active() ? p.stage.name() : nullptr;
+    const steady_time since = p.stage.since();
+    if (stage == nullptr || now - since < limits_.slow || p.told_slow == since) return;
+    p.told_slow = since;
+    found.push_back({by_id_.at(j.entry.id), stage, {}, now - since});
+  });
+  for (auto& e : keys_) {
+    if (e.at != key_state::loading || e.told_slow || now - e.loading_since < limits_.slow) continue;
+    e.told_slow = true;
+    const auto number = static_cast<std::size_t>(&e - keys_.data());
+    found.push_back({nullptr, "load_parameters", owner_of(number / devices_.size(), number % devices_.size()),
+                     now - e.loading_since});
+  }
+  return found;
 }
 
 // ---- looking

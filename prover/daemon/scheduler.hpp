@@ -102,6 +102,14 @@ class scheduler {
     bool loads = false, unloads = false, preparations = false, proofs = false, results = false;
   };
   pending waiting_work(steady_time now) const;
+  // Stages and loads that have lasted for limits::slow, each once. They may end yet; nobody is waiting in silence.
+  struct slow_work {
+    job_pointer job;    // none for a load
+    const char* stage;  // a literal
+    std::string key;    // of a load: "key sha17"
+    nanoseconds lasts;
+  };
+  std::vector<slow_work> newly_slow(steady_time now);
   // When plan() has something to do though nothing happens.
   steady_time next_wake(steady_time now) const;
 
@@ -135,6 +143,8 @@ class scheduler {
     std::size_t users = 0;
     steady_time last_use;
     steady_time loaded_at;
+    steady_time loading_since;
+    bool told_slow = false;
     nanoseconds last_load{0};
     std::uint64_t loads = 0;
     std::string problem;
@@ -205,7 +215,7 @@ class scheduler {
   admission try_to_admit(const candidate& c, steady_time now);
   std::vector<target> targets(std::size_t kind, steady_time now) const;
   nanoseconds load_on(std::size_t device) const;
-  bool start_load(std::size_t kind, std::size_t device, std::size_t table_bytes);
+  bool start_load(std::size_t kind, std::size_t device, std::size_t table_bytes, steady_time now);
   void start_unload(key_entry& e);
   bool make_room(std::size_t bytes, bool also_preloaded, steady_time now);
   std::string explain(const job_record& j, const piece& p, steady_time now) const;

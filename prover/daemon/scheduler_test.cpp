@@ -423,6 +423,42 @@ TEST(scheduler, a_stage_that_hangs_keeps_its_memory_but_not_the_answer) {
   EXPECT_EQ(w.answers["job0"], 1);
 }
 
+TEST(scheduler, what_lasts_too_long_is_said_once_and_shown_until_it_ends) {
+  auto s = world(1000);
+  s.bounds.slow = 60s;
+  simulation w(s);
+  const auto j = w.submit(0);
+  w.end_preparation(0);
+  w.pass(60s);
+  const auto load = w.plan.newly_slow(w.now);
+  ASSERT_EQ(load.size(), 1U);
+  EXPECT_EQ(load[0].key, "key kind0");
+  EXPECT_EQ(load[0].lasts, 60s);
+  EXPECT_TRUE(w.plan.newly_slow(w.now).empty());
+  w.end_load(0);
+  ASSERT_EQ(w.proving[0].size(), 1U);
+  j->pieces[0].stage.begins("msm_h", w.now);
+  EXPECT_EQ(w.plan.next_wake(w.now), w.now + 60s);
+  w.pass(59s);
+  EXPECT_TRUE(w.plan.newly_slow(w.now).empty());
+  EXPECT_FALSE(look(w, j).slow);
+  w.pass(1s);
+  const auto stage = w.plan.newly_slow(w.now);
+  ASSERT_EQ(stage.size(), 1U);
+  EXPECT_EQ(stage[0].job, j);
+  EXPECT_STREQ(stage[0].stage, "msm_h");
+  EXPECT_TRUE(w.plan.newly_slow(w.now).empty());
+  EXPECT_TRUE(look(w, j).slow);
+  status all;
+  w.plan.describe(all, w.now);
+  EXPECT_EQ(all.slow, 1U);
+  // The next stage begins anew.
+  j->pieces[0].stage.begins("msm_a", w.now);
+  EXPECT_FALSE(look(w, j).slow);
+  w.run_dry();
+  EXPECT_EQ(w.answers["job0"], 1);
+}
+
 TEST(scheduler, a_batch_is_one_job_whose_proofs_come_in_order) {
   simulation w(world(10000, 1, 4));
   w.load_threads = w.preparing_threads = 8;

@@ -115,7 +115,11 @@ job_view scheduler::view(const job_record& j, steady_time now) const {
       break;
   }
   if (furthest->active()) {
-    if (const char* phase = j.phase.load(std::memory_order_relaxed)) v.phase = phase;
+    if (const char* stage = furthest->stage.name()) {
+      v.phase = stage;
+      v.phase_age = std::max(nanoseconds{0}, nanoseconds(now - furthest->stage.since()));
+      v.slow = limits_.slow.count() > 0 && v.phase_age >= limits_.slow;
+    }
   } else if (!given_up_) {
     v.waits_for = furthest->reason;
     v.explanation = explain(j, *furthest, now);
@@ -169,6 +173,7 @@ void scheduler::describe(status& s, steady_time now) const {
     const job_view v = view(*j, now);
     ++s.jobs_by_state[v.state];
     if (v.waits_for != wait_reason::none) ++s.waits[v.waits_for];
+    if (v.slow) ++s.slow;
     if (v.state == job_state::queued) s.oldest_wait = std::max(s.oldest_wait, v.age);
     if (s.jobs.size() < most_jobs) s.jobs.push_back(v);
   }
@@ -192,6 +197,8 @@ void scheduler::describe(status& s, steady_time now) const {
           break;
         case key_state::loading:
           r.tier = residency_tier::loading;
+          r.loading = now - e.loading_since;
+          if (limits_.slow.count() > 0 && r.loading >= limits_.slow) ++s.slow;
           break;
         case key_state::loaded:
           r.tier = e.key->hot() ? residency_tier::hot : residency_tier::warm;

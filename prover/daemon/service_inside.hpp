@@ -58,6 +58,7 @@ class service::inside {
   void prove(scheduler::proof_work w, lock_type& lock);
   void store(const job_pointer& j, lock_type& lock);
   void keep_time();
+  void say_what_is_slow();
   void look_at_files();
 
   std::variant<witness, failure> make_witness(const scheduler::preparation& w, std::vector<interval>& parts);

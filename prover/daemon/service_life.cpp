@@ -82,11 +82,27 @@ void service::inside::work(const char* name, std::condition_variable& wake, cons
   }
 }
 
+// A stage that hangs is seen long before anybody asks.
+void service::inside::say_what_is_slow() {
+  for (const auto& w : scheduler_.newly_slow(steady_clock::now())) {
+    const double seconds = std::chrono::duration<double>(w.lasts).count();
+    if (w.job) {
+      const job_trace::inside here(w.job->trace);
+      TELLTALE_WARN("{stage} has lasted {seconds} s and goes on; prover cancel ends the job's wait for it",
+                    "stage"_a = text{w.stage}, "seconds"_a = seconds);
+    } else {
+      TELLTALE_WARN("loading {key} has lasted {seconds} s and goes on: look at the disk that it is on",
+                    "key"_a = text{w.key}, "seconds"_a = seconds);
+    }
+  }
+}
+
 void service::inside::keep_time() {
   telltale::name_thread("prover.timer");
   lock_type lock(mutex_);
   while (!stopping_) {
     settle();
+    say_what_is_slow();
     timer_target_ = scheduler_.next_wake(steady_clock::now());
     if (timer_target_ == steady_time::max()) {
       timer_.wait(lock);

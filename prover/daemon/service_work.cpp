@@ -17,7 +17,7 @@ namespace {
 // Times the stages of a proof, and stops it where nobody wants it any more.
 class stage_recorder final : public stage_listener {
  public:
-  stage_recorder(job_record& j, notices& n) : job_(j), notices_(n) {}
+  stage_recorder(job_record& j, current_stage& s, notices& n) : job_(j), stage_(s), notices_(n) {}
 
   bool begins(const char* stage) override {
     const auto now = steady_clock::now();
@@ -25,19 +25,20 @@ class stage_recorder final : public stage_listener {
     if (job_.stop.stop_requested()) return false;
     current_ = stage;
     since_ = now;
-    job_.phase.store(stage, std::memory_order_relaxed);
+    stage_.begins(stage, now);
     notices_.changed();
     return true;
   }
   void close(steady_time now) {
     if (current_ != nullptr) parts.push_back({current_, since_, now});
     current_ = nullptr;
-    job_.phase.store(nullptr, std::memory_order_relaxed);
+    stage_.ends();
   }
   std::vector<interval> parts;
 
  private:
   job_record& job_;
+  current_stage& stage_;
   notices& notices_;
   const char* current_ = nullptr;
   steady_time since_;
@@ -105,7 +106,7 @@ std::variant<witness, failure> service::inside::make_witness(const scheduler::pr
   }
   try {
     const auto from = steady_clock::now();
-    j.phase.store("parse", std::memory_order_relaxed);
+    j.pieces[w.piece].stage.begins("parse", from);
     payload p{j.entry.parts[w.piece].form, {}};
     {
       TELLTALE_SPAN_AS(span, info, "parse", "bytes"_a = j.entry.parts[w.piece].size, "piece"_a = w.piece);
@@ -118,7 +119,7 @@ std::variant<witness, failure> service::inside::make_witness(const scheduler::pr
     }
     const auto then = steady_clock::now();
     parts.push_back({"parse", from, then});
-    j.phase.store("witness", std::memory_order_relaxed);
+    j.pieces[w.piece].stage.begins("witness", then);
     notices_.changed();
     TELLTALE_SPAN_AS(span, info, "witness", "piece"_a = w.piece);
     auto made = witnesses_.make(k, std::move(p), j.stop.get_token(), j.deadline);
@@ -141,7 +142,7 @@ void service::inside::prepare(const scheduler::preparation& w, lock_type& lock) 
     const job_trace::inside here(w.job->trace);
     return make_witness(w, parts);
   }();
-  w.job->phase.store(nullptr, std::memory_order_relaxed);
+  w.job->pieces[w.piece].stage.ends();
   lock.lock();
   --actions_running_;
   scheduler_.prepared(w, std::move(what), parts, steady_clock::now());
@@ -156,7 +157,7 @@ void service::inside::prove(scheduler::proof_work w, lock_type& lock) {
   const bool measured = alone && d.in_process_memory() && scheduler_.sizes().wants_proof(k.name);
   lock.unlock();
   std::optional<std::size_t> peak;
-  stage_recorder recorder(j, notices_);
+  stage_recorder recorder(j, j.pieces[w.piece].stage, notices_);
   device::proved what = device::fault{};
   {
     const job_trace::inside here(j.trace);

@@ -95,11 +95,15 @@ target_compile_definitions(prover-bench PRIVATE TELLTALE_VERSION="${PROJECT_VERS
 install(TARGETS prover-daemon prover-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # Real daemons, killed, flooded and starved. Light to compile: the client's library brings gRPC.
-telltale_test(prover_daemon_faults_test prover daemon/tests/faults_test.cpp LIBS telltale::prover_client)
+find_package(CURL REQUIRED)
+telltale_test(prover_daemon_faults_test prover daemon/tests/faults_test.cpp daemon/tests/network_test.cpp
+  daemon/tests/operation_test.cpp LIBS telltale::prover_client CURL::libcurl)
 if(TARGET prover_daemon_faults_test)
   target_compile_definitions(prover_daemon_faults_test PRIVATE
-    PROVER_DAEMON="$<TARGET_FILE:prover-daemon>" DATA="${PROJECT_SOURCE_DIR}/data")
-  add_dependencies(prover_daemon_faults_test prover-daemon)
+    PROVER_DAEMON="$<TARGET_FILE:prover-daemon>" DATA="${PROJECT_SOURCE_DIR}/data"
+    DEPLOY="${PROJECT_SOURCE_DIR}/deploy" CLOCK_STEP="$<TARGET_FILE:prover_clock_step>")
+  add_library(prover_clock_step MODULE daemon/tests/clock_step.cpp)
+  add_dependencies(prover_daemon_faults_test prover-daemon prover_clock_step)
 endif()
 
 # What is shipped for operators: the example is a configuration, and the rules are Prometheus'.

@@ -30,6 +30,7 @@ struct status {
   std::size_t queued_jobs = 0;
   std::size_t queued_bytes = 0;
   nanoseconds oldest_wait{0};
+  std::size_t slow = 0;  // stages and loads that last longer than limits::slow
 
   // What the daemon has counted since it started; after a restart from nought.
   struct counts {
@@ -50,7 +51,8 @@ struct status {
     nanoseconds idle{0};  // since its last use; 0 while it is used
     std::uint64_t loads = 0;
     nanoseconds last_load{0};
-    std::string problem;  // why it can't be loaded, or what changed on disk; empty where nothing is wrong
+    nanoseconds loading{0};  // for so long already, where it is being loaded
+    std::string problem;     // why it can't be loaded, or what changed on disk; empty where nothing is wrong
   };
   std::vector<resident_key> keys;
 

@@ -38,7 +38,11 @@ json of(const job_view& v) {
     j["waits_for"] = telltale_name(v.waits_for);
     j["explanation"] = v.explanation;
   }
-  if (!v.phase.empty()) j["phase"] = v.phase;
+  if (!v.phase.empty()) {
+    j["phase"] = v.phase;
+    j["phase_age"] = seconds(v.phase_age);
+  }
+  if (v.slow) j["slow"] = true;
   if (!v.device.empty()) j["device"] = v.device;
   if (v.payloads > 1) {
     j["payloads"] = v.payloads;
@@ -67,6 +71,7 @@ std::string status_json(const status& s, const about_daemon& about) {
   j["queue"] = {{"jobs", s.queued_jobs}, {"bytes", s.queued_bytes}, {"oldest_wait", seconds(s.oldest_wait)}};
   j["jobs_by_state"] = by_name(s.jobs_by_state);
   j["waits"] = by_name(s.waits);
+  j["slow_stages"] = s.slow;
   j["jobs"] = json::array();
   for (const job_view& v : s.jobs) j["jobs"].push_back(of(v));
   j["total"] = of(s.total);
@@ -94,6 +99,7 @@ std::string status_json(const status& s, const about_daemon& about) {
                {"idle", seconds(k.idle)},
                {"loads", k.loads},
                {"last_load", seconds(k.last_load)}};
+    if (k.tier == residency_tier::loading) entry["loading_for"] = seconds(k.loading);
     if (!k.problem.empty()) entry["problem"] = k.problem;
     j["keys"].push_back(std::move(entry));
   }

@@ -39,7 +39,7 @@ using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t print_limit = std::size_t{1} << 20;  // of stdout and stderr together
-constexpr std::size_t print_kept = 2000;                   // of its end, for the error
+constexpr std::size_t print_kept = 8000;                   // of its end, for the error
 constexpr const char* search_path = "/usr/local/bin:/usr/bin:/bin";
 
 std::string system_message(int number) {
@@ -215,11 +215,16 @@ ending watch(child& c, clock::time_point until, const std::stop_token& stop) {
   return e;
 }
 
-// Its last words, on one line.
+// What it said, on one line: from its first "Error" on, since node ends with the trace of its stack, or else its last
+// words.
 std::string last_words(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   constexpr std::size_t most = 400;
-  if (text.size() > most) text.erase(0, text.size() - most);
+  if (const std::size_t error = text.find("Error"); error != std::string::npos) {
+    text = text.substr(error, most);
+  } else if (text.size() > most) {
+    text.erase(0, text.size() - most);
+  }
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }

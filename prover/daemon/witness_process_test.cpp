@@ -94,6 +94,13 @@ TEST_P(Generator, SaysWhatItPrintedWhenItFails) {
   EXPECT_TRUE(has(why, "Assert Failed. Template T line 7")) << why;
 }
 
+TEST_P(Generator, SaysItsErrorAndNotTheTraceOfItsStack) {
+  const std::string why = problem(
+      "echo 'Error: Assert Failed. Error in template T line: 6' >&2; for i in $(seq 60); do echo '    at deep.js:1:2' "
+      ">&2; done; exit 1");
+  EXPECT_TRUE(has(why, "It printed: Error: Assert Failed. Error in template T line: 6     at deep.js")) << why;
+}
+
 TEST_P(Generator, ThatHangsIsKilledWithWhatItStarted) {
   program_.time = 300ms;
   const std::string script = GetParam() == sandbox_choice::none

@@ -93,6 +93,8 @@ void fill(const job_view& v, api::Job& out) {
   out.set_waits_for(std::string(telltale_name(v.waits_for)));
   out.set_explanation(v.explanation);
   out.set_phase(v.phase);
+  out.set_phase_ns(v.phase_age.count());
+  out.set_slow(v.slow);
   out.set_device(v.device);
   out.set_payloads(v.payloads);
   out.set_done(v.done);
@@ -113,6 +115,8 @@ job_view from(const api::Job& j) {
   out.waits_for = named(j.waits_for(), wait_reason::journal, wait_reason::none);
   out.explanation = j.explanation();
   out.phase = j.phase();
+  out.phase_age = nanoseconds(j.phase_ns());
+  out.slow = j.slow();
   out.device = j.device();
   out.payloads = j.payloads();
   out.done = j.done();

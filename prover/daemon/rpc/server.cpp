@@ -459,6 +459,12 @@ telltale::result<std::unique_ptr<rpc_server>> rpc_server::start(const server_set
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   builder.RegisterService(state->service.get());
+  // What gRPC itself holds of requests that arrive comes out of the same budget: beyond, it reads no further.
+  // A message that is larger than all of it ends its call (RESOURCE_EXHAUSTED).
+  const auto memory = s.get_status().ledger.by_owner;
+  if (const auto requests = memory.find("requests"); requests != memory.end() && requests->second != 0) {
+    builder.SetResourceQuota(grpc::ResourceQuota("requests").Resize(requests->second));
+  }
   builder.SetMaxReceiveMessageSize(static_cast<int>(settings.max_request));
   // Two daemons would share a port, and each get half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -41,14 +42,28 @@ class daemon_process {
   daemon_process& operator=(const daemon_process&) = delete;
 
   std::string directory;
-  std::string journal;              // the journal's own, below it unless told otherwise
-  std::string server;               // lines for [server]
-  std::string sections;             // further sections, [[kind]]s among them
-  std::vector<std::string> prefix;  // a program that starts it, as prlimit
+  std::string journal;                   // the journal's own, below it unless told otherwise
+  std::string server;                    // lines for [server]
+  std::string tcp;                       // a second address to listen on
+  std::string sections;                  // further sections, [[kind]]s among them
+  std::vector<std::string> prefix;       // a program that starts it, as prlimit
+  std::vector<std::string> environment;  // NAME=VALUE
 
   pid_t pid() const { return pid_; }
   std::string address() const { return "unix:" + directory + "/s"; }
   std::string log() const { return file_text(directory + "/log"); }
+  // A number of /proc/PID/status, in bytes: VmRSS, VmHWM.
+  std::size_t memory(const std::string& name) const {
+    const std::string text = file_text("/proc/" + std::to_string(pid_) + "/status");
+    const std::size_t at = text.find(name + ":");
+    return at == std::string::npos ? 0 : std::stoul(text.substr(at + name.size() + 1)) << 10;
+  }
+  // The address behind `tcp`, with its port.
+  std::string tcp_address() const {
+    const std::string text = log();
+    const std::size_t at = text.find("gRPC on 127.0.0.1:");
+    return at == std::string::npos ? "" : text.substr(at + 8, text.find('\n', at) - at - 8);
+  }
   // The port of the HTTP side, from the log.
   std::string http() const {
     const std::string text = log();
@@ -58,7 +73,8 @@ class daemon_process {
 
   // Whether it came up. Says nothing and waits for nothing where `wait` is false.
   bool start(bool wait = true) {
-    std::ofstream(directory + "/c.toml") << "[server]\nlisten = [\"" << address() << "\"]\nhttp = \"127.0.0.1:0\"\n"
+    std::ofstream(directory + "/c.toml") << "[server]\nlisten = [\"" << address() << "\""
+                                         << (tcp.empty() ? "" : ", \"" + tcp + "\"") << "]\nhttp = \"127.0.0.1:0\"\n"
                                          << server << "\n[journal]\ndirectory = \"" << journal << "\"\n"
                                          << sections;
     std::vector<std::string> command = prefix;
@@ -66,11 +82,20 @@ class daemon_process {
     std::vector<char*> arguments;
     for (std::string& a : command) arguments.push_back(a.data());
     arguments.push_back(nullptr);
+    // What it says at start is read from its log.
+    std::vector<std::string> variables = environment;
+    variables.emplace_back("TELLTALE_LOG=info");
+    for (char** v = environ; *v != nullptr; ++v) {
+      if (!std::string_view(*v).starts_with("TELLTALE_")) variables.emplace_back(*v);
+    }
+    std::vector<char*> variable_pointers;
+    for (std::string& v : variables) variable_pointers.push_back(v.data());
+    variable_pointers.push_back(nullptr);
     posix_spawn_file_actions_t files;
     ::posix_spawn_file_actions_init(&files);
     const std::string file = directory + "/log";
     ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    const int failed = ::posix_spawnp(&pid_, arguments[0], &files, nullptr, arguments.data(), environ);
+    const int failed = ::posix_spawnp(&pid_, arguments[0], &files, nullptr, arguments.data(), variable_pointers.data());
     ::posix_spawn_file_actions_destroy(&files);
     if (failed != 0) pid_ = -1;
     for (int i = 0; wait && i < 3000 && running(); ++i) {

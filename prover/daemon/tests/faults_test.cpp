@@ -1,102 +1,21 @@
 // What happens to a real daemon: killed, flooded, its files changed under it, its clients gone.
-#include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <random>
 #include <set>
 
-#include "prover/daemon/rpc/client.hpp"
-#include "prover/daemon/tests/daemon_process.hpp"
+#include "prover/daemon/tests/daemon_fixture.hpp"
 
 namespace prover::daemon {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Daemon;
 using testing::daemon_process;
-using testing::file_text;
+using testing::long_run;
 namespace fs = std::filesystem;
-
-bool long_run() {
-  return std::getenv("TELLTALE_TEST_LONG") != nullptr;
-}
-
-std::vector<std::byte> content_of(const std::string& path) {
-  const std::string text = file_text(path);
-  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-  return {begin, begin + text.size()};
-}
-
-// A daemon with one small circuit, and a client of it.
-class Daemon : public ::testing::Test {
- protected:
-  Daemon() {
-    key_ = daemon_.directory + "/k.zkey";
-    fs::copy_file(std::string(DATA) + "/semaphore-1.zkey", key_);
-    witness_ = content_of(std::string(DATA) + "/semaphore-1.wtns");
-    daemon_.sections = kind("s", key_);
-  }
-  static std::string kind(const std::string& name, const std::string& key) {
-    return "[[kind]]\nname = \"" + name + "\"\nkey = \"" + key + "\"\nchecks = \"on-curve\"\n";
-  }
-  void start() { ASSERT_TRUE(daemon_.start()) << daemon_.log(); }
-  std::unique_ptr<client> connect(client_settings s = {}) {
-    s.server = daemon_.address();
-    auto c = client::open(s);
-    EXPECT_TRUE(c) << c.error().message;
-    return std::move(*c);
-  }
-  request ask(const std::string& key = {}) const {
-    request r;
-    r.kind = "s";
-    r.idempotency_key = key;
-    r.payloads.push_back({payload_form::wtns, witness_});
-    return r;
-  }
-  template <class T>
-  static std::string code(const answered<T>& a) {
-    const auto* failed = std::get_if<call_failure>(&a);
-    return failed == nullptr ? "OK" : failed->code;
-  }
-  template <class T>
-  static std::string message(const answered<T>& a) {
-    const auto* failed = std::get_if<call_failure>(&a);
-    return failed == nullptr ? "" : failed->message;
-  }
-  static outcome how(const answered<remote_result>& a) {
-    const auto* r = std::get_if<remote_result>(&a);
-    EXPECT_NE(r, nullptr) << message(a);
-    return r == nullptr ? outcome::failed : r->result.how;
-  }
-  std::string http(const std::string& request) const {
-    const std::string address = daemon_.http();
-    sockaddr_in a{};
-    a.sin_family = AF_INET;
-    a.sin_port = htons(static_cast<std::uint16_t>(std::atoi(address.c_str() + address.rfind(':') + 1)));
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    std::string answer;
-    if (::connect(s, reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0) {
-      (void)!::send(s, request.data(), request.size(), MSG_NOSIGNAL);
-      char part[4096];
-      for (ssize_t n = 0; (n = ::recv(s, part, sizeof part, 0)) > 0;) answer.append(part, static_cast<std::size_t>(n));
-    }
-    ::close(s);
-    return answer;
-  }
-  std::string get(const std::string& path) const {
-    return http("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-  }
-
-  daemon_process daemon_;
-  std::string key_;
-  std::vector<std::byte> witness_;
-};
 
 TEST_F(Daemon, ProvesAndSaysWhereTheTimeWent) {
   start();
@@ -212,7 +131,7 @@ TEST_F(Daemon, ManyWaitAtOnce) {
   const auto c = connect();
   const auto a = c->submit(ask());
   ASSERT_EQ(code(a), "OK") << message(a);
-  const std::size_t waits = long_run() ? 1000 : 200;
+  const std::size_t waits = 1000;
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t completed = 0;
