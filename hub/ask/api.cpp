@@ -258,7 +258,7 @@ http_response top(const store& s, const http_request& r) {
   if (q != nullptr) filter = query_of(*q);
   const auto rows = value_of(
       find_top(s, filter ? &*filter : nullptr, range_of(r), number_parameter<std::size_t>(r, "limit", 100, 1, 10'000)));
-  json out{{"names", json::array()}};
+  json out{{"names", json::array()}, {"exact", rows.empty() || rows[0].exact}};
   for (const top_row& t : rows) {
     out["names"].push_back({{"name", t.name},
                             {"kind", kind_name(t.kind)},

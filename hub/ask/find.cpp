@@ -288,6 +288,39 @@ result<metrics_result> measure(const store& s, const traceql::pipeline& query, c
   return out;
 }
 
+namespace {
+
+std::vector<top_row> top_of(const durations_by_name& durations, time_range when, std::size_t most) {
+  std::vector<top_row> out;
+  std::int64_t first = INT64_MAX;
+  std::int64_t last = INT64_MIN;
+  durations.each([&](const durations_by_name::key& k, const duration_histogram& h) {
+    first = std::min(first, h.first_ns);
+    last = std::max(last, h.last_ns);
+    out.push_back({.name = k.name,
+                   .kind = k.kind,
+                   .count = h.spans,
+                   .errors = h.errors,
+                   .p50_ns = h.quantile(0.5),
+                   .p95_ns = h.quantile(0.95),
+                   .p99_ns = h.quantile(0.99),
+                   .max_ns = static_cast<double>(h.max_ns),
+                   .total_ns = h.total_ns,
+                   .exact = false});
+  });
+  std::sort(out.begin(), out.end(), [](const top_row& a, const top_row& b) {
+    return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : std::pair(a.name, a.kind) < std::pair(b.name, b.kind);
+  });
+  if (out.size() > most) out.resize(most);
+  const double seconds = (static_cast<double>(when.end_ns != INT64_MAX ? when.end_ns : last) -
+                          static_cast<double>(when.begin_ns != 0 ? when.begin_ns : first)) /
+                         1e9;
+  for (top_row& t : out) t.rate = seconds > 0 ? static_cast<double>(t.count) / seconds : 0;
+  return out;
+}
+
+}  // namespace
+
 result<std::vector<top_row>> find_top(const store& s, const traceql::pipeline* filter, time_range when,
                                       std::size_t most) {
   const dialect& d = s.sql();
@@ -297,6 +330,11 @@ result<std::vector<top_row>> find_top(const store& s, const traceql::pipeline* f
     return error{
         "top counts in the store, and that can't decide this query exactly: use one { … } of name, duration, kind, "
         "status, or attributes compared by = with strings"};
+  }
+  if (*where == "TRUE") {
+    const auto durations = s.durations(when.begin_ns, when.end_ns);
+    if (!durations) return durations.error();
+    if (*durations) return top_of(**durations, when, most);
   }
   const auto rows = s.query("SELECT name, kind, count(*) AS n, sum(CASE WHEN status = 2 THEN 1 ELSE 0 END), " +
                                 d.quantile("duration_ns", 0.5) + ", " + d.quantile("duration_ns", 0.95) + ", " +

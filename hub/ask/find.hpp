@@ -62,9 +62,10 @@ struct top_row {
   double p99_ns = 0;
   double max_ns = 0;
   double total_ns = 0;
+  bool exact = true;  // the quantiles; otherwise within 1.6 % (hub/store/durations.hpp)
 };
 // `filter` is a query of one filter, null: all spans. Refused where the store can't decide it
-// exactly.
+// exactly. Without a filter, very many spans are counted by the store's histograms.
 result<std::vector<top_row>> find_top(const store& s, const traceql::pipeline* filter, time_range when,
                                       std::size_t most);
 

@@ -72,7 +72,7 @@ void generator::span(std::string& out, running& t) {
   if (t.done != 0) put_bytes(s, 4, big_endian(t.root));
   put_bytes(s, 5, "span-" + std::to_string(kind % 61));
   s += "\x30\x01";  // internal
-  now_ns_ += static_cast<std::int64_t>(random() % 20'000);
+  now_ns_ += static_cast<std::int64_t>(random() % gap_ns_);
   const auto duration = static_cast<std::uint64_t>(std::exp(6.0 + static_cast<double>(random() % 1000) / 80));
   put_fixed(s, 7, static_cast<std::uint64_t>(now_ns_));
   put_fixed(s, 8, static_cast<std::uint64_t>(now_ns_) + duration);
@@ -121,7 +121,7 @@ std::string generator::next() {
     if (t.left == 0) {
       t = {};
       t.number = traces_++;
-      t.left = t.number % 2000 == 1999 ? 100'000 : 1 + random() % 880;
+      t.left = is_large(t.number) ? 100'000 : 1 + random() % 880;
       t.job = t.number / 4;
     }
     span(scope, t);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hub/store/duck.hpp"
+#include "hub/store/durations.hpp"
 #include "hub/store/manifest.hpp"
 
 namespace telltale::hub {
@@ -24,6 +25,7 @@ class data_file {
 
   const file_entry& entry() const noexcept { return entry_; }
   const std::string& path() const noexcept { return path_; }
+  const std::string& durations_path() const noexcept { return durations_path_; }  // of spans; empty: it has none
   bool may_hold(trace_id id) const noexcept;  // of spans; now and then true where it doesn't
   void unwant() noexcept { unwanted_ = true; }
 
@@ -32,13 +34,17 @@ class data_file {
 
   file_entry entry_;
   std::string path_;
+  std::string durations_path_;
   std::vector<std::uint32_t> traces_;  // fingerprints, sorted
   std::atomic<bool> unwanted_{false};
 };
 
-// Writes what `select` gives in the order of its relation to the file that `e` then names, on the disk when it
-// returns. `e` has its rows and times; name and size are filled in.
+// Writes what `select` gives to a Parquet file, on the disk when it returns. Nothing is left of it where it fails.
+result<void> write_parquet(const duck::connection& c, const std::string& select, const std::string& path);
+// The same in the order of a relation, to the file that `e` then names; `e` has its rows and times, name and size are
+// filled in. Of spans with `durations`, where they aren't null.
 result<void> write_file(const duck::connection& c, const std::string& directory, const std::string& select,
-                        std::uint64_t number, file_entry& e);
+                        std::uint64_t number, file_entry& e, const durations_by_name* durations);
+void remove_file(const std::string& directory, const file_entry& e);
 
 }  // namespace telltale::hub

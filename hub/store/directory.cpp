@@ -47,8 +47,9 @@ result<directory> directory::open(const std::string& path) {
   for (const auto& entry : fs::directory_iterator(d.path_, code)) {  // left over from a crash
     const std::string name = entry.path().filename().string();
     const bool ours = name.ends_with(".parquet") || name.ends_with(".tmp");
-    const bool known = std::any_of(d.manifest_.files.begin(), d.manifest_.files.end(),
-                                   [&](const file_entry& f) { return f.name == name; });
+    const bool known = std::any_of(d.manifest_.files.begin(), d.manifest_.files.end(), [&](const file_entry& f) {
+      return f.name == name || (f.kind == file_kind::spans && durations_of(f.name) == name);
+    });
     if (ours && !known) fs::remove(entry.path(), code);
   }
   return d;

@@ -14,6 +14,8 @@ duckdb_store::~duckdb_store() {
     stopping_ = true;
   }
   queue_changed_.notify_all();
+  stopped_.notify_all();
+  if (keeper_.joinable()) keeper_.join();
   if (inserter_.joinable()) inserter_.join();
 }
 
@@ -30,6 +32,12 @@ result<void> duckdb_store::start() {
                            .threads = options_.threads});
   if (!db) return db.error();
   db_ = std::move(*db);
+  if (directory_) {
+    auto reader =
+        open_database({.directory = directory_->path(), .spill = false, .memory_bytes = 64u << 20, .threads = 1});
+    if (!reader) return reader.error();
+    reader_ = std::move(*reader);
+  }
   writer_ = std::make_unique<duck::connection>(db_.get());
   layout files;
   for (const file_entry& e : manifest_.files) {
@@ -37,10 +45,12 @@ result<void> duckdb_store::start() {
     if (!f) return f.error();
     files.files.push_back(std::move(*f));
   }
-  if (const auto made = new_generation(std::move(files)); !made) return made;
+  recent_spans before = newest_spans(files);
+  if (const auto made = new_generation(std::move(files), std::move(before)); !made) return made;
   if (const auto opened = open_journal(); !opened) return opened;
   if (const auto flushed = flush(); !flushed) return flushed;
   if (!options_.read_only) inserter_ = std::thread([this] { insert_loop(); });
+  if (journal_) keeper_ = std::thread([this] { keep_loop(); });
   return {};
 }
 
@@ -116,6 +126,7 @@ store_stats duckdb_store::stats() const {
       if (f->entry().kind == file_kind::spans) ++s.files;
     }
     for (const file_entry& e : in_memory_) count(s, e);
+    s.repeated = repeated_;
   }
   if (journal_) s.journal_bytes = journal_->bytes();
   s.bytes += s.journal_bytes;
@@ -174,15 +185,18 @@ void duckdb_store::insert_loop() {
       for (auto& b : open_.take_lost(now, std::chrono::seconds(options_.heartbeat_timeout_seconds))) {
         (void)append(std::move(b));
       }
-      if (good) good = retain();
     }
     if (!good) {
-      const std::lock_guard lock(queue_mutex_);
-      broken_ = "the store takes nothing more: " + good.error().message;
-      visible_changed_.notify_all();
+      fail(good.error().message);
       return;
     }
   }
+}
+
+void duckdb_store::fail(const std::string& why) {
+  const std::lock_guard lock(queue_mutex_);
+  broken_ = "the store takes nothing more until it is started again: " + why;
+  visible_changed_.notify_all();
 }
 
 bool duckdb_store::is_full(clock::time_point now) const {
@@ -196,6 +210,7 @@ result<void> duckdb_store::insert(const std::shared_ptr<const batch>& b) {
   {
     const std::lock_guard lock(layout_mutex_);
     in_memory_ = tables_->counts();
+    repeated_ = repeated_before_ + tables_->repeated();
   }
   open_.follow(*b);
   listeners_.tell(*b);
@@ -227,28 +242,40 @@ void duckdb_store::block(const std::string& why) {
   blocked_ = "the store takes nothing for now: " + why + ". It goes on by itself once that can be written";
 }
 
+std::uint64_t duckdb_store::next_number() {
+  const std::lock_guard lock(files_mutex_);
+  return manifest_.next++;
+}
+
 // The tables become files. Journal segments up to `segment` are in them.
 result<void> duckdb_store::seal(std::uint64_t segment) {
   if (const auto flushed = flush(); !flushed) return flushed;
-  auto next = manifest_;
+  const std::uint64_t sealed = tables_->generation();
+  const durations_by_name durations = tables_->known()->durations();
   std::vector<std::shared_ptr<data_file>> made;
   const auto write = [&]() -> result<void> {
     for (const file_kind k : kinds) {
       file_entry e = tables_->counts()[index(k)];
       if (e.rows == 0) continue;
-      const std::string select = select_memory(k, tables_->generation());
-      if (const auto written = write_file(*writer_, directory_->path(), select, next.next++, e); !written) {
-        return written;
-      }
+      const auto written = write_file(*writer_, directory_->path(), select_memory(k, sealed), next_number(), e,
+                                      k == file_kind::spans ? &durations : nullptr);
+      if (!written) return written;
       auto f = data_file::open(*writer_, directory_->path(), e);
-      if (!f) return f.error();
-      next.files.push_back(std::move(e));
+      if (!f) {
+        remove_file(directory_->path(), e);
+        return f.error();
+      }
       made.push_back(std::move(*f));
     }
-    next.journal_through = segment;
-    return write_manifest(directory_->path(), next);
+    return {};
   };
-  if (const auto written = write(); !written) {
+  auto written = write();
+  const std::lock_guard lock(files_mutex_);
+  auto next = manifest_;
+  for (const auto& f : made) next.files.push_back(f->entry());
+  next.journal_through = segment;
+  if (written) written = write_manifest(directory_->path(), next);
+  if (!written) {
     for (const auto& f : made) f->unwant();
     block(written.error().message);
     return {};
@@ -256,15 +283,15 @@ result<void> duckdb_store::seal(std::uint64_t segment) {
   manifest_ = std::move(next);
   patience_ = {};
   {
-    const std::lock_guard lock(queue_mutex_);
+    const std::lock_guard queue_lock(queue_mutex_);
     blocked_.clear();
   }
-  const std::uint64_t sealed = tables_->generation();
   auto l = *current();
-  std::erase(l.generations, sealed);
   l.files.insert(l.files.end(), made.begin(), made.end());
+  repeated_before_ += tables_->repeated();
+  recent_spans before = tables_->take_recent();
   tables_.reset();
-  if (const auto begun = new_generation(std::move(l)); !begun) return begun;
+  if (const auto begun = new_generation(std::move(l), std::move(before)); !begun) return begun;
   if (const auto dropped = writer_->run(drop_tables(sealed)); !dropped) return dropped;
   journal_->remove_through(segment);
   return {};
@@ -275,30 +302,49 @@ std::shared_ptr<const duckdb_store::layout> duckdb_store::current() const {
   return layout_;
 }
 
-// Views over tables and files, in the writer's transaction.
-result<void> duckdb_store::make_views(const layout& l) const {
+// Views over tables and files, in the connection's transaction.
+result<void> duckdb_store::make_views(const duck::connection& c, const layout& l) const {
   for (const file_kind k : kinds) {
     std::vector<std::string> paths;
     for (const auto& f : l.files) {
       if (f->entry().kind == k) paths.push_back(sql_.text(f->path()));
     }
-    if (const auto made = writer_->run(create_view(k, l.generations, paths)); !made) return made;
+    if (const auto made = c.run(create_view(k, l.generation, paths)); !made) return made;
   }
   return {};
 }
 
 // Empty tables for what comes next.
-result<void> duckdb_store::new_generation(layout l) {
-  l.generations.push_back(++generation_);
+result<void> duckdb_store::new_generation(layout l, recent_spans before) {
+  l.generation = ++generation_;
   if (const auto made = writer_->run("BEGIN; " + create_tables(generation_)); !made) return made;
-  if (const auto made = make_views(l); !made) return made;
+  if (const auto made = make_views(*writer_, l); !made) return made;
   if (const auto made = writer_->run("COMMIT"); !made) return made;
-  tables_ = std::make_unique<memory_tables>(db_.get(), generation_);
+  tables_ = std::make_unique<memory_tables>(db_.get(), generation_, std::move(before));
+  l.known = tables_->known();
   begun_ = clock::now();
   const std::lock_guard lock(layout_mutex_);
   layout_ = std::make_shared<const layout>(std::move(l));
   in_memory_ = tables_->counts();
   return {};
+}
+
+// What a request that is sent again after a restart may hold: the spans of the newest file.
+recent_spans duckdb_store::newest_spans(const layout& l) const {
+  recent_spans out;
+  const auto newest =
+      std::find_if(l.files.rbegin(), l.files.rend(), [](const auto& f) { return f->entry().kind == file_kind::spans; });
+  if (newest == l.files.rend() || options_.read_only) return out;
+  // Where it can't be read, what comes again is kept twice.
+  (void)duck::connection(reader_.get())
+      .each("SELECT trace_hi, trace_lo, span, state FROM read_parquet(" + sql_.text((*newest)->path()) + ")",
+            [&](const duck::rows& r) {
+              for (std::size_t i = 0; i < r.size(); ++i) {
+                out.add({r.get<std::uint64_t>(0, i), r.get<std::uint64_t>(1, i)}, {r.get<std::uint64_t>(2, i)},
+                        static_cast<span_state>(r.get<std::uint8_t>(3, i)));
+              }
+            });
+  return out;
 }
 
 result<std::unique_ptr<store>> open_store(store_options options) {

@@ -3,8 +3,9 @@
 //   append ─ journal (durable, acknowledged) ─ queue ─ tables in memory ─ files, ordered by trace
 //
 // The tables in memory are what the journal holds: when they are full, the journal begins a new segment, they become
-// files, the manifest names these, and the old segments go. Nothing is ever written twice but that, and no file grows
-// or has to shrink. Who asks sees views over the tables and the files.
+// files, the manifest names these, and the old segments go. No file grows or has to shrink; small ones are merged. Who
+// asks sees views over the tables and the files. Three threads: requests append, the inserter fills tables and makes
+// files of them, the keeper removes and merges files.
 #pragma once
 
 #include <atomic>
@@ -51,6 +52,7 @@ class duckdb_store final : public store {
   result<std::vector<link_row>> links_from(trace_id trace, std::optional<span_id> span) const override;
   result<std::vector<link_row>> links_to(trace_id trace, std::optional<span_id> span) const override;
   std::vector<span_row> open_spans() const override { return open_.all(); }
+  result<std::optional<durations_by_name>> durations(std::int64_t begin_ns, std::int64_t end_ns) const override;
   result<table> query(std::string_view sql, query_limits limits) const override;
   const dialect& sql() const override { return sql_; }
 
@@ -60,7 +62,8 @@ class duckdb_store final : public store {
   // What is asked: replaced as a whole.
   struct layout {
     std::vector<std::shared_ptr<data_file>> files;  // oldest first
-    std::vector<std::uint64_t> generations;         // of tables in memory, oldest first
+    std::uint64_t generation = 0;                   // of the tables in memory
+    std::shared_ptr<const generation_index> known;  // of these
   };
   struct item {
     std::shared_ptr<const batch> what;  // null: the journal's segment ended
@@ -80,17 +83,26 @@ class duckdb_store final : public store {
   void tell_visible(std::uint64_t records);
 
   result<void> seal(std::uint64_t segment);
-  result<void> make_views(const layout& l) const;
-  result<void> new_generation(layout l);
+  result<void> make_views(const duck::connection& c, const layout& l) const;
+  result<void> new_generation(layout l, recent_spans before);
+  recent_spans newest_spans(const layout& l) const;
+  std::uint64_t next_number();
   void block(const std::string& why);
 
-  // retention.cpp
-  result<void> retain();
+  void fail(const std::string& why);
+
+  // upkeep.cpp
+  void keep_loop();
+  result<void> retain(const duck::connection& c);
+  result<void> merge_small(const duck::connection& c, file_kind k);
+  std::vector<file_entry> worth_merging(file_kind k) const;
+  result<void> replace_files(const duck::connection& c, manifest next, const std::shared_ptr<data_file>& added);
 
   store_options options_;
   duckdb_dialect sql_;
   std::optional<directory> directory_;  // none: in memory only
   database db_;
+  database reader_;  // for looking things up in files: it does nothing else, so that nobody waits for a writer there
   std::unique_ptr<journal> journal_;
   listeners listeners_;
   hub::open_spans open_;
@@ -98,20 +110,26 @@ class duckdb_store final : public store {
   mutable std::mutex layout_mutex_;
   std::shared_ptr<const layout> layout_ = std::make_shared<layout>();
   row_counts in_memory_;  // of the tables in memory
+  std::uint64_t repeated_ = 0;
+
+  mutable std::mutex files_mutex_;  // whoever changes the manifest, the views and the layout
+  manifest manifest_;
 
   // The inserter's.
-  manifest manifest_;
   std::unique_ptr<duck::connection> writer_;
   std::uint64_t generation_ = 0;
   std::unique_ptr<memory_tables> tables_;
   clock::time_point begun_;  // the tables in memory
   clock::time_point retry_;  // not before, after what they became couldn't be written
   std::chrono::seconds patience_{0};
+  std::uint64_t repeated_before_ = 0;  // these tables
   std::thread inserter_;
+  std::thread keeper_;
 
   mutable std::mutex queue_mutex_;
   std::condition_variable queue_changed_;
   std::condition_variable visible_changed_;
+  std::condition_variable stopped_;
   std::deque<item> queue_;
   std::atomic<std::uint64_t> waiting_bytes_{0};
   std::uint64_t enqueued_ = 0;  // records, as is visible_

@@ -22,6 +22,10 @@ std::string_view name_of(file_kind k) noexcept {
   return kind_names[static_cast<std::size_t>(k)];
 }
 
+std::string durations_of(const std::string& spans_file) {
+  return "durations" + spans_file.substr(spans_file.find('-'));
+}
+
 result<manifest> read_manifest(const std::string& directory) {
   const std::string path = directory + "/MANIFEST.json";
   manifest m;
@@ -46,7 +50,9 @@ result<manifest> read_manifest(const std::string& directory) {
       if (k == file_kinds) return error{path + ": there are no files of kind \"" + kind + "\""};
       e.kind = static_cast<file_kind>(k);
       e.name = f.at("name").get<std::string>();
-      if (e.name.find('/') != std::string::npos) return error{path + ": \"" + e.name + "\" is no file name"};
+      if (e.name.find('/') != std::string::npos || !e.name.starts_with(kind + "-")) {
+        return error{path + ": \"" + e.name + "\" is no file of " + kind};
+      }
       e.rows = f.at("rows").get<std::uint64_t>();
       e.bytes = f.at("bytes").get<std::uint64_t>();
       e.min_ns = f.at("min_ns").get<std::int64_t>();

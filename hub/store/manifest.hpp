@@ -22,6 +22,9 @@ struct file_entry {
   std::int64_t max_ns = 0;
 };
 
+// The file of durations that belongs to a file of spans (hub/store/durations_file.hpp).
+std::string durations_of(const std::string& spans_file);
+
 struct manifest {
   std::uint64_t journal_through = 0;  // segments up to this one are in files
   std::uint64_t next = 1;             // number of the next file

@@ -5,7 +5,8 @@
 
 namespace telltale::hub {
 
-memory_tables::memory_tables(duckdb_database db, std::uint64_t generation) : generation_(generation), connection_(db) {
+memory_tables::memory_tables(duckdb_database db, std::uint64_t generation, recent_spans before)
+    : generation_(generation), before_(std::move(before)), connection_(db) {
   for (const file_kind k : kinds) {
     std::vector<duckdb_type> types;
     for (const column& c : relation_of(k).columns) types.push_back(c.type);
@@ -60,7 +61,16 @@ void memory_tables::note(file_kind k, std::int64_t ns) noexcept {
 }
 
 result<void> memory_tables::insert_spans(const batch& b, const std::vector<std::uint32_t>& resources) {
+  std::vector<const span_record*> fresh;
+  fresh.reserve(b.spans.size());
   for (const span_record& s : b.spans) {
+    if (before_.holds(s.trace, s.id, s.state) || !recent_.add(s.trace, s.id, s.state)) continue;
+    fresh.push_back(&s);
+  }
+  repeated_ += b.spans.size() - fresh.size();
+  known_->add(fresh);
+  for (const span_record* one : fresh) {
+    const span_record& s = *one;
     duck::appender& a = of(file_kind::spans);
     const resource_record& r = b.resources[s.resource];
     a.number(0, s.trace.high);

@@ -10,7 +10,9 @@
 
 #include "hub/otlp/batch.hpp"
 #include "hub/store/duck.hpp"
+#include "hub/store/generation_index.hpp"
 #include "hub/store/manifest.hpp"
+#include "hub/store/recent_spans.hpp"
 #include "hub/store/schema.hpp"
 
 namespace telltale::hub {
@@ -20,10 +22,10 @@ using row_counts = std::array<file_entry, file_kinds>;
 
 class memory_tables {
  public:
-  // The tables are there already: create_tables().
-  memory_tables(duckdb_database db, std::uint64_t generation);
+  // The tables are there already: create_tables(). `before` are the spans of the generation before.
+  memory_tables(duckdb_database db, std::uint64_t generation, recent_spans before);
 
-  // Strings are not copied before flush(): the tables keep the batch until then.
+  // Strings are not copied before flush(): the tables keep the batch until then. A span that came lately is left out.
   result<void> insert(const std::shared_ptr<const batch>& b);
   // What was inserted becomes visible. Gives back how many records did.
   result<std::uint64_t> flush();
@@ -32,6 +34,9 @@ class memory_tables {
   std::uint64_t generation() const noexcept { return generation_; }
   std::uint64_t rows() const noexcept;
   const row_counts& counts() const noexcept { return counts_; }
+  std::uint64_t repeated() const noexcept { return repeated_; }  // spans that were left out
+  const std::shared_ptr<generation_index>& known() const noexcept { return known_; }
+  recent_spans take_recent() noexcept { return std::move(recent_); }
 
  private:
   std::uint32_t number_of(const resource_record& r);
@@ -42,6 +47,10 @@ class memory_tables {
   void note(file_kind k, std::int64_t ns) noexcept;
 
   std::uint64_t generation_;
+  recent_spans before_;
+  recent_spans recent_;
+  std::shared_ptr<generation_index> known_ = std::make_shared<generation_index>();
+  std::uint64_t repeated_ = 0;
   duck::connection connection_;
   std::array<std::unique_ptr<duck::appender>, file_kinds> appenders_;
   std::unique_ptr<duck::appender> resources_;

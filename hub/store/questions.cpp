@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "hub/store/duckdb_store.hpp"
+#include "hub/store/durations_file.hpp"
 #include "hub/store/records.hpp"
 #include "hub/store/schema.hpp"
 #include "hub/store/sql.hpp"
@@ -42,13 +43,19 @@ result<std::vector<span_row>> duckdb_store::trace(trace_id id, std::uint64_t lim
                             " AND trace_lo = " + std::to_string(id.low) + " LIMIT " + std::to_string(limit);
   const auto asked = with_layout([&](const layout& l, const duck::connection& c) -> result<void> {
     out.clear();
+    std::string files;
     for (const auto& f : l.files) {
       if (f->entry().kind != file_kind::spans || !f->may_hold(id)) continue;
-      const auto read = c.each(std::string(span_select) + "read_parquet(" + sql_.text(f->path()) + ")" + where, take);
+      files += (files.empty() ? "" : ", ") + sql_.text(f->path());
+    }
+    if (!files.empty()) {
+      const auto read = duck::connection(reader_.get())
+                            .each(std::string(span_select) + "read_parquet([" + files + "])" + where, take);
       if (!read) return read;
     }
-    for (const std::uint64_t g : l.generations) {
-      const auto read = c.each(std::string(span_select) + "(" + select_memory(file_kind::spans, g) + ")" + where, take);
+    if (l.known->may_hold(id)) {
+      const auto read =
+          c.each(std::string(span_select) + "(" + select_memory(file_kind::spans, l.generation) + ")" + where, take);
       if (!read) return read;
     }
     return good;
@@ -129,6 +136,56 @@ result<std::vector<link_row>> duckdb_store::links_to(trace_id trace, std::option
                            r.get<std::int64_t>(7, i)});
           }
         });
+  });
+  if (!asked) return asked.error();
+  return out;
+}
+
+result<std::optional<durations_by_name>> duckdb_store::durations(std::int64_t begin_ns, std::int64_t end_ns) const {
+  const auto overlaps = [&](const file_entry& e) { return e.rows > 0 && e.min_ns < end_ns && e.max_ns >= begin_ns; };
+  const auto is_inside = [&](const file_entry& e) { return e.min_ns >= begin_ns && e.max_ns < end_ns; };
+  std::optional<durations_by_name> out;
+  const auto scan = [&](const duck::connection& c, const std::string& from) {
+    return c.each("SELECT name, kind, start_ns, duration_ns, status FROM " + from +
+                      " WHERE start_ns >= " + std::to_string(begin_ns) + " AND start_ns < " + std::to_string(end_ns),
+                  [&](const duck::rows& r) {
+                    for (std::size_t i = 0; i < r.size(); ++i) {
+                      out->of(r.text(0, i), r.get<std::uint8_t>(1, i))
+                          .add(r.get<std::int64_t>(2, i), r.get<std::int64_t>(3, i),
+                               r.get<std::uint8_t>(4, i) == static_cast<std::uint8_t>(status_code::error));
+                    }
+                  });
+  };
+  const auto asked = with_layout([&](const layout& l, const duck::connection& c) -> result<void> {
+    out.reset();
+    file_entry in_memory;
+    {
+      const std::lock_guard lock(layout_mutex_);
+      in_memory = in_memory_[index(file_kind::spans)];
+    }
+    std::uint64_t spans = overlaps(in_memory) ? in_memory.rows : 0;
+    std::vector<std::string> whole;  // files whose histograms say it all
+    std::string parts;               // files of which some spans began then
+    for (const auto& f : l.files) {
+      if (f->entry().kind != file_kind::spans || !overlaps(f->entry())) continue;
+      spans += f->entry().rows;
+      if (is_inside(f->entry()) && !f->durations_path().empty()) {
+        whole.push_back(f->durations_path());
+      } else {
+        parts += (parts.empty() ? "" : ", ") + sql_.text(f->path());
+      }
+    }
+    if (spans <= options_.spans_counted) return {};
+    out.emplace();
+    if (overlaps(in_memory) && is_inside(in_memory)) {
+      out->add(l.known->durations());
+    } else if (overlaps(in_memory)) {
+      if (const auto read = scan(c, table_of(file_kind::spans, l.generation)); !read) return read;
+    }
+    if (!parts.empty()) {
+      if (const auto read = scan(c, "read_parquet([" + parts + "])"); !read) return read;
+    }
+    return whole.empty() ? result<void>{} : read_durations(duck::connection(reader_.get()), whole, *out);
   });
   if (!asked) return asked.error();
   return out;

@@ -100,10 +100,8 @@ std::string columns_of(file_kind k) {
   return out;
 }
 
-std::string create_view(file_kind k, const std::vector<std::uint64_t>& generations,
-                        const std::vector<std::string>& paths) {
-  std::string all;
-  for (const std::uint64_t g : generations) all += (all.empty() ? "" : " UNION ALL ") + select_memory(k, g);
+std::string create_view(file_kind k, std::uint64_t generation, const std::vector<std::string>& paths) {
+  std::string all = select_memory(k, generation);
   std::string list;
   for (const std::string& p : paths) list += (list.empty() ? "" : ", ") + p;
   if (!list.empty()) all += " UNION ALL SELECT " + columns_of(k) + " FROM read_parquet([" + list + "])";

@@ -41,7 +41,6 @@ std::string select_memory(file_kind k, std::uint64_t generation);
 std::string columns_of(file_kind k);
 
 // The view that is asked, over tables and files (paths as SQL texts).
-std::string create_view(file_kind k, const std::vector<std::uint64_t>& generations,
-                        const std::vector<std::string>& paths);
+std::string create_view(file_kind k, std::uint64_t generation, const std::vector<std::string>& paths);
 
 }  // namespace telltale::hub

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "hub/model.hpp"
+#include "hub/store/durations.hpp"
 
 namespace telltale::hub {
 
@@ -78,6 +79,7 @@ struct store_stats {
   std::uint64_t metric_points = 0;
   std::uint64_t links = 0;
   std::uint64_t open_spans = 0;
+  std::uint64_t repeated = 0;       // spans that came again since the start, and were kept once
   std::uint64_t files = 0;          // of spans
   std::uint64_t bytes = 0;          // on disk: files and journal
   std::uint64_t journal_bytes = 0;  // of it, what isn't in files yet
@@ -107,6 +109,12 @@ class store {
   virtual result<std::vector<link_row>> links_to(trace_id trace, std::optional<span_id> span = {}) const = 0;
   virtual std::vector<span_row> open_spans() const = 0;
 
+  // Durations of the spans that began in [begin, end), by name and kind. None where the store keeps no histograms, or
+  // where so few spans began then that counting them with SQL takes no time.
+  virtual result<std::optional<durations_by_name>> durations(std::int64_t /*begin_ns*/, std::int64_t /*end_ns*/) const {
+    return std::optional<durations_by_name>{};
+  }
+
   // One SELECT over the relations above. It can't write, and can't read files.
   virtual result<table> query(std::string_view sql, query_limits limits = {}) const = 0;
   virtual const dialect& sql() const = 0;
@@ -130,13 +138,14 @@ struct store_options {
     interval,  // once a second: a power failure may cost the last second, a killed process nothing
   };
   fsync sync = fsync::batch;
-  std::uint64_t rows_per_file = 350'000;        // spans that are held in memory before they become a file
+  std::uint64_t rows_per_file = 200'000;        // spans that are held in memory before they become a file
   std::int64_t seconds_per_file = 600;          // … or that old
   std::uint64_t max_bytes = 0;                  // 0: no limit. The oldest files go first
   std::int64_t max_age_seconds = 0;             // 0: no limit
   std::uint64_t max_waiting_bytes = 64u << 20;  // acknowledged and not visible yet; more is refused for now
   std::uint64_t memory_bytes = 384u << 20;      // for DuckDB
   unsigned threads = 2;                         // for questions
+  std::uint64_t spans_counted = 1'000'000;      // up to as many are counted exactly where histograms could tell
   std::int64_t heartbeat_timeout_seconds = 35;  // an open span without a sign of life is lost: three missed, and a bit
 };
 result<std::unique_ptr<store>> open_store(store_options options);

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -142,6 +144,11 @@ TEST_P(Store, AnswersSql) {
   EXPECT_EQ((*store_->query("SELECT value FROM metrics")).rows.at(0).at(0), cell(2.5));
 }
 
+TEST_P(Store, TellsHowLongSpansTook) {
+  ASSERT_TRUE(store_->durations(0, INT64_MAX));
+  EXPECT_FALSE(store_->durations(0, INT64_MAX)->has_value()) << "so few are counted";
+}
+
 TEST_P(Store, RefusesWhatIsNoQuestion) {
   for (const char* sql :
        {"DROP VIEW spans", "SELECT 1; SELECT 2", "", "SELEC", "COPY spans TO '/tmp/x.parquet'",
@@ -260,12 +267,162 @@ TEST(StoreDirectory, LetsOldFilesGo) {
   EXPECT_TRUE(s->query("SELECT count(*) FROM spans"));
 }
 
+TEST(StoreDirectory, ThatCannotBeWrittenIsRefused) {
+  store_options o;
+  o.directory = "/sys/kernel";  // not even by root
+  const auto s = open_store(o);
+  ASSERT_FALSE(s);
+  EXPECT_NE(s.error().message.find("cannot write in the store's directory /sys/kernel"), std::string::npos)
+      << s.error().message;
+}
+
+std::int64_t count_of(const store& s) {
+  const auto t = s.query("SELECT count(*) FROM spans");
+  return t ? std::get<std::int64_t>(t->rows.at(0).at(0)) : -1;
+}
+// Waits for what a thread of the store's does, at most half a minute.
+template <class F>
+bool becomes(F f) {
+  for (int i = 0; i < 600; ++i) {
+    if (f()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return false;
+}
+
+TEST(StoreDirectory, GoesOnWhenFilesCanBeWrittenAgain) {
+  const temporary_directory d;
+  store_options o;
+  o.directory = d.path();
+  o.rows_per_file = 1;
+  std::uint64_t acknowledged = 0;
+  {
+    const auto s = opened(o);
+    const std::string in_the_way = d.path() + "/MANIFEST.json.tmp";  // no manifest can be written over a folder
+    ASSERT_TRUE(std::filesystem::create_directory(in_the_way));
+    const auto put = [&] {
+      const auto kept = s->append(batch_of({{1, acknowledged + 1}}));
+      if (kept) ++acknowledged;
+      return kept ? std::string{} : kept.error().message;
+    };
+    std::string why;
+    ASSERT_TRUE(becomes([&] { return !(why = put()).empty(); })) << "it takes what it can't make files of";
+    EXPECT_NE(why.find("takes nothing for now: cannot write " + d.path() + "/MANIFEST.json"), std::string::npos) << why;
+    EXPECT_EQ(count_of(*s), static_cast<std::int64_t>(acknowledged)) << "it answers meanwhile";
+    EXPECT_EQ(s->stats().files, 0u);
+    std::filesystem::remove(in_the_way);
+    ASSERT_TRUE(becomes([&] { return put().empty(); })) << "it does not go on";
+    s->settle();
+    EXPECT_TRUE(becomes([&] { return s->stats().files > 0; }));
+    EXPECT_EQ(count_of(*s), static_cast<std::int64_t>(acknowledged));
+  }
+  EXPECT_EQ(count_of(*opened(o)), static_cast<std::int64_t>(acknowledged));
+}
+
+// A limit on the size of files stands for a full disk.
+TEST(StoreDirectory, RefusesWhatTheJournalHasNoRoomFor) {
+  const temporary_directory d;
+  store_options o;
+  o.directory = d.path();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    auto s = open_store(o);
+    if (!s) ::_exit(2);
+    const rlimit little{4096, RLIM_INFINITY};
+    ::setrlimit(RLIMIT_FSIZE, &little);
+    std::uint64_t id = 0;
+    std::string why;
+    while (why.empty() && id < 1000) {
+      const auto kept = (*s)->append(batch_of({{1, ++id}}));
+      if (!kept) why = kept.error().message;
+    }
+    if (why.find("cannot write the journal") == std::string::npos) ::_exit(3);
+    const rlimit much{RLIM_INFINITY, RLIM_INFINITY};
+    ::setrlimit(RLIMIT_FSIZE, &much);
+    if (!(*s)->append(batch_of({{1, id}}))) ::_exit(4);  // the one that was refused
+    ::kill(::getpid(), id > 3 && id < 1000 ? SIGKILL : SIGTERM);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  const auto s = opened(o);
+  const auto t = s->query("SELECT count(*), max(span) FROM spans");
+  ASSERT_TRUE(t && t->rows.size() == 1);
+  EXPECT_EQ(t->rows[0][0], t->rows[0][1]) << "each once, none missing";
+}
+
+TEST(StoreDirectory, KeepsASpanOnceThatComesAgain) {
+  const temporary_directory d;
+  store_options o;
+  o.directory = d.path();
+  const auto again = batch_of({{1, 10}, {1, 11, 10}});
+  {
+    const auto s = opened(o);
+    ASSERT_TRUE(s->append(again));
+    ASSERT_TRUE(s->append(again));
+    ASSERT_TRUE(s->append(batch_of({{2, 10}})));  // another trace's
+    s->settle();
+    EXPECT_EQ(count_of(*s), 3);
+    EXPECT_EQ(s->stats().spans, 3u);
+    EXPECT_EQ(s->stats().repeated, 2u);
+  }
+  o.rows_per_file = 1;
+  {
+    const auto s = opened(o);  // from the journal, and into a file
+    ASSERT_TRUE(becomes([&] { return s->stats().files == 1; }));
+    ASSERT_TRUE(s->append(again));
+    s->settle();
+    EXPECT_EQ(count_of(*s), 3);
+  }
+  const auto s = opened(o);
+  ASSERT_TRUE(s->append(again));
+  s->settle();
+  EXPECT_EQ(count_of(*s), 3) << "after a restart as well";
+}
+
+TEST(StoreDirectory, MergesSmallFiles) {
+  const temporary_directory d;
+  store_options o;
+  o.directory = d.path();
+  o.rows_per_file = 1000;
+  o.seconds_per_file = 0;  // a file of whatever there is
+  o.spans_counted = 0;
+  const auto s = opened(o);
+  std::uint64_t most = 0;
+  std::uint64_t id = 0;
+  ASSERT_TRUE(becomes([&] {
+    ++id;
+    (void)s->append(
+        batch_of({{id % 3, id, 0, "Prove", static_cast<std::int64_t>(id) * 1000, static_cast<std::int64_t>(id)}}));
+    s->settle();
+    most = std::max(most, s->stats().files);
+    return s->stats().files < most;
+  })) << "nothing was merged";
+  ASSERT_TRUE(becomes([&] { return s->stats().files <= 2; }) || s->stats().files < 16);
+  EXPECT_EQ(count_of(*s), static_cast<std::int64_t>(id));
+  EXPECT_EQ(s->trace({1, 1})->size(), (id + 2) / 3);
+  const auto durations = s->durations(0, INT64_MAX);
+  ASSERT_TRUE(durations && *durations) << "files without histograms";
+  (*durations)->each([&](const auto& key, const duration_histogram& h) {
+    EXPECT_EQ(key.name, "Prove");
+    EXPECT_EQ(h.spans, id);
+    EXPECT_EQ(h.max_ns, static_cast<std::int64_t>(id));
+  });
+  std::size_t files = 0;
+  for (const auto& e : std::filesystem::directory_iterator(d.path())) {
+    files += e.path().filename().string().starts_with("spans-") ? 1u : 0u;
+  }
+  EXPECT_LE(files, s->stats().files + 1) << "merged files stay on the disk";
+}
+
 // A child writes and says what was acknowledged; it is killed somewhere, and all it said is there afterwards.
 TEST(StoreDirectory, LosesNothingAcknowledgedWhenKilled) {
   const temporary_directory d;
   std::uint64_t acknowledged = 0;
-  const char* const long_run = std::getenv("TELLTALE_HUB_KILLS");  // NOLINT(concurrency-mt-unsafe)
-  const int kills = long_run != nullptr ? std::atoi(long_run) : 5;
+  const char* const long_run = std::getenv("TELLTALE_TEST_LONG");  // NOLINT(concurrency-mt-unsafe)
+  const int kills = long_run != nullptr ? 50 : 5;
   for (int round = 0; round < kills; ++round) {
     int pipe[2];
     ASSERT_EQ(::pipe(pipe), 0);
@@ -303,6 +460,7 @@ TEST(StoreDirectory, LosesNothingAcknowledgedWhenKilled) {
   const auto last = std::get<std::int64_t>(t->rows.at(0).at(1));
   EXPECT_GE(last, static_cast<std::int64_t>(acknowledged));
   EXPECT_EQ(different, last) << "a span is missing";
+  EXPECT_EQ(std::get<std::int64_t>(t->rows.at(0).at(2)), different) << "a span is there twice";
   EXPECT_GT(acknowledged, 100u);
 }
 
