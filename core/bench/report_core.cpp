@@ -1,11 +1,9 @@
 // ./bench core: what a record costs, against the same written by hand in the same run. Chunks of both alternate, and a
 // ratio is the median over the pairs, so that a slow moment of the machine falls on both sides.
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <telltale/core/sink.hpp>
@@ -167,28 +165,6 @@ paired end_to_end() {
   return p;
 }
 
-// What is held: the allocator gives back first what it only keeps for later.
-double resident_mib() {
-  ::malloc_trim(0);
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
-  }
-  return 0;
-}
-
-// Growth of resident memory over a hundred million spans, after the first million.
-double memory_growth() {
-  const auto record = [](int millions) {
-    for (int i = 0; i < millions * 1'000'000; ++i) our_span(static_cast<std::uint64_t>(i), 1);
-    telltale::flush(std::chrono::seconds(60));
-  };
-  record(1);
-  const double before = resident_mib();
-  record(100);
-  return resident_mib() - before;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -239,8 +215,7 @@ int main(int argc, char** argv) {
               .value = static_cast<double>(lost() - lost_before),
               .unit = "",
               .bar = value_at_most(0)});
-  report.add(
-      {.name = "resident memory over 100 M spans", .value = memory_growth(), .unit = "MiB", .bar = value_at_most(1)});
+  telltale::bench::add_memory_figures(report);
   telltale::bench::add_otlp_figures(report);
   telltale::bench::add_governor_figures(report);
   telltale::bench::add_flight_figures(report);
