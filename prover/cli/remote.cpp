@@ -236,7 +236,7 @@ void add_remote_commands(CLI::App& app, int& code) {
   const auto [jobs, l] = add("jobs", "A daemon's jobs", [](daemon::client& c, const options& o, int& exit) {
     const auto list = take(c.list(o.kind, o.finished, o.at_most), exit);
     if (!list) return;
-    for (const job_view& v : *list) std::printf("%s\n", line_of(v).c_str());
+    std::fputs(render_jobs(*list).c_str(), stdout);
   });
   jobs->add_option("--kind", l->kind, "Of one kind only")->option_text("NAME");
   jobs->add_flag("--finished", l->finished, "Those that have ended as well");
@@ -254,7 +254,7 @@ void add_remote_commands(CLI::App& app, int& code) {
           [](daemon::client& c, const options& o, int& exit) {
             const auto already = take(c.preload(o.kind), exit);
             if (already)
-              std::printf("%s\n", *already ? "already loaded" : "loading; prover status says when it is there");
+              std::fputs(*already ? "already loaded\n" : "loading; prover status says when it is there\n", stdout);
           });
   preload->add_option("kind", p->kind, "The kind")->required()->option_text("KIND");
 

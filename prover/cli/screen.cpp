@@ -74,26 +74,41 @@ std::string bar(double share, std::size_t width) {
   return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
 }
 
+// What a job does, or why it waits.
+std::string doing(std::string phase, const std::string& lasts, const std::string& device, bool slow,
+                  const std::string& explanation) {
+  if (phase.empty()) return explanation;
+  if (!device.empty()) phase += " on " + device;
+  return phase + " for " + lasts + (slow ? ", SLOW" : "");
+}
+
 std::vector<std::string> jobs_of(const json& status) {
-  table t({"JOB", "KIND", "STATE", "PRIORITY", "AGE", "WHERE"});
-  for (const json& j : status.value("jobs", json::array())) {
-    std::string where = text_of(j, "phase");
-    if (const std::string device = text_of(j, "device"); !device.empty()) where += " on " + device;
-    if (where.empty()) where = text_of(j, "explanation");
-    t.row(
-        {text_of(j, "id"), text_of(j, "kind"), text_of(j, "state"), text_of(j, "priority"), time_in(j, "age"), where});
+  table t({"JOB", "KIND", "STATE", "PRIORITY", "AGE", "DOES, OR WAITS FOR"});
+  // Those that run before those that wait, which may be a thousand.
+  for (const bool waiting : {false, true}) {
+    for (const json& j : status.value("jobs", json::array())) {
+      if ((text_of(j, "state") == "queued") != waiting) continue;
+      t.row({text_of(j, "id"), text_of(j, "kind"), text_of(j, "state"), text_of(j, "priority"), time_in(j, "age"),
+             doing(text_of(j, "phase"), time_in(j, "phase_age"), text_of(j, "device"), j.value("slow", false),
+                   text_of(j, "explanation"))});
+    }
   }
   return t.size() == 0 ? std::vector<std::string>{"no jobs"} : t.lines();
 }
 
 std::vector<std::string> keys_of(const json& status) {
-  table t({"KEY", "DEVICE", "TIER", "BYTES", "LOADS", "LAST LOAD", "IDLE"});
+  table t({"KEY", "DEVICE", "TIER", "SIZE", "LOADS", "LAST LOAD", "IDLE"});
   for (const json& k : status.value("keys", json::array())) {
-    const std::string problem = text_of(k, "problem");
-    t.row({text_of(k, "kind"), text_of(k, "device"), text_of(k, "tier"), size_in(k, "bytes"), count_in(k, "loads"),
-           time_in(k, "last_load"), problem.empty() ? time_in(k, "idle") : problem});
+    const std::string tier = text_of(k, "tier");
+    std::string note = text_of(k, "problem");
+    if (note.empty() && tier == "loading") note = "for " + time_in(k, "loading_for");
+    if (note.empty() && k.contains("users") && !k["users"].empty()) note = "in use";
+    if (note.empty() && (tier == "warm" || tier == "hot")) note = time_in(k, "idle");
+    const bool loaded = number_of(k, "loads") > 0;
+    t.row({text_of(k, "kind"), text_of(k, "device"), tier, number_of(k, "bytes") > 0 ? size_in(k, "bytes") : "-",
+           count_in(k, "loads"), loaded ? time_in(k, "last_load") : "-", note});
   }
-  return t.size() == 0 ? std::vector<std::string>{"no keys loaded"} : t.lines();
+  return t.lines();
 }
 
 std::vector<std::string> devices_of(const json& status) {
@@ -145,6 +160,24 @@ std::string render_timing(const daemon::timing& t) {
   return out;
 }
 
+std::string render_jobs(const std::vector<daemon::job_view>& jobs) {
+  table t({"JOB", "KIND", "STATE", "AGE", "DOES, OR WAITS FOR"});
+  for (const daemon::job_view& v : jobs) {
+    const bool ended = v.state == daemon::job_state::finished;
+    t.row({v.id.value, v.kind, std::string(ended ? telltale_name(v.how) : telltale_name(v.state)),
+           ended ? "-" : duration_text(v.age),
+           ended ? "took " + duration_text(v.age)
+                 : plain(doing(v.phase, duration_text(v.phase_age), v.device, v.slow, v.explanation))});
+  }
+  if (t.size() == 0) return "no jobs\n";
+  std::string out;
+  for (std::string& line : t.lines()) {
+    while (line.ends_with(' ')) line.pop_back();
+    out += line + '\n';
+  }
+  return out;
+}
+
 telltale::result<std::string> render_status(std::string_view text, std::size_t width, std::size_t rows) {
   const json s = json::parse(text, nullptr, false);
   if (!s.is_object()) return telltale::error{"the daemon's status can't be read: is it a prover-daemon?"};
@@ -160,6 +193,16 @@ telltale::result<std::string> render_status(std::string_view text, std::size_t w
   lines.push_back("memory " + bar(number_of(memory, "reserved") / budget, 20) + " " + size_in(memory, "reserved") +
                   " of " + size_in(memory, "budget") + " reserved, at most " + size_in(memory, "high_water") + "; " +
                   size_in(memory, "measured") + " measured");
+  // On a screen the keys leave half of the room to the jobs.
+  const auto some = [&](std::vector<std::string> all) {
+    const std::size_t room = rows < 16 ? 4 : (rows - 8) / 2;
+    if (rows != 0 && all.size() > room) {
+      const std::string more = "… " + std::to_string(all.size() - room + 1) + " more keys";
+      all.resize(room - 1);
+      all.push_back(more);
+    }
+    return all;
+  };
   lines.push_back("queue  " + count_in(queue, "jobs") + " jobs, " + size_in(queue, "bytes") + ", oldest waits " +
                   time_in(queue, "oldest_wait"));
   lines.push_back("jobs   " + count_in(total, "accepted") + " accepted, " + count_in(ended, "completed") +
@@ -171,7 +214,7 @@ telltale::result<std::string> render_status(std::string_view text, std::size_t w
     lines.insert(lines.end(), more.begin(), more.end());
   };
   append(devices_of(s));
-  append(keys_of(s));
+  append(some(keys_of(s)));
   append(jobs_of(s));
 
   std::string out;

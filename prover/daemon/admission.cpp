@@ -17,6 +17,10 @@ namespace {
 constexpr nanoseconds guessed_proof = seconds{1};
 constexpr nanoseconds guessed_load = seconds{2};
 
+bool is_generated(const job_record& j, std::size_t piece) {
+  return j.entry.parts[piece].form == payload_form::inputs;
+}
+
 nanoseconds known_or(nanoseconds known, nanoseconds guess) {
   return known.count() != 0 ? known : guess;
 }
@@ -42,11 +46,16 @@ std::optional<std::size_t> scheduler::largest_payload(std::size_t kind) const {
 scheduler::places scheduler::count_places(steady_time now) const {
   places u;
   u.of_cold_kind.resize(kinds_.size());
+  u.generating.resize(kinds_.size());
   for (const auto& d : devices_) u.all += d.healthy(now) ? d.traits.lanes + std::max(1U, limits_.prepared_ahead) : 0;
   for_pieces([&](const job_record& j, const piece& p, std::size_t i) {
     if (!p.holds_key()) return;
     if (at(j.kind, p.device).at != key_state::loaded) {
       ++u.of_cold_kind[j.kind];
+      return;
+    }
+    if (is_generated(j, i) && (p.at == piece::state::admitted || p.at == piece::state::preparing)) {
+      ++u.generating[j.kind];
       return;
     }
     ++u.taken;
@@ -56,10 +65,11 @@ scheduler::places scheduler::count_places(steady_time now) const {
 }
 
 // At most so many pieces are on their way at once: more would hold memory without being proved any sooner. Those whose
-// key is still being loaded are counted apart, per kind, so that a cold kind doesn't stop the others; and whoever comes
-// before all that wait needs no place.
+// key is still being loaded, or whose witness a program makes, are counted apart, per kind: so neither a cold kind nor
+// one whose generator hangs stops the others. And whoever comes before all that wait needs no place.
 bool scheduler::has_place(const places& u, const candidate& c) const {
   if (!is_loaded(c.job->kind)) return u.of_cold_kind[c.job->kind] < std::max(1U, limits_.prepared_ahead);
+  if (is_generated(*c.job, c.piece) && u.generating[c.job->kind] >= std::max(1U, limits_.prepared_ahead)) return false;
   return u.taken < u.all || c.order.level > u.highest;
 }
 

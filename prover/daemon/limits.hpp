@@ -12,7 +12,7 @@ struct limits {
   std::size_t queued_jobs = 1000;             // accepted, not yet admitted; each keeps a scope open, of 16,384
   std::size_t queued_bytes = std::size_t{4} << 30;    // their payloads, in the journal
   unsigned prepared_ahead = 2;                        // admitted payloads per device beyond those it works on
-  unsigned preparing_threads = 2;                     // payloads and witnesses
+  unsigned preparing_threads = 2;                     // payloads that are witnesses; generators have their own
   unsigned loading_threads = 2;                       // keys
   unsigned attempts = 3;                              // on devices that fault
   unsigned starts = 8;                                // of one job, over crashes of the daemon

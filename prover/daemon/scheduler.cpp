@@ -193,16 +193,18 @@ void scheduler::begin_ready_wait(job_record& j, piece& p, steady_time now) {
 
 // ---- what is to be done
 
-std::optional<scheduler::preparation> scheduler::next_preparation(steady_time now) {
+std::optional<scheduler::preparation> scheduler::next_preparation(payload_form form, steady_time now) {
   const auto waiting = in_order(piece::state::admitted, now);
-  if (waiting.empty()) return std::nullopt;
-  job_record& j = *waiting.front().job;
-  auto& p = j.pieces[waiting.front().piece];
+  const auto first = std::find_if(waiting.begin(), waiting.end(),
+                                  [&](const auto& c) { return c.job->entry.parts[c.piece].form == form; });
+  if (first == waiting.end()) return std::nullopt;
+  job_record& j = *first->job;
+  auto& p = j.pieces[first->piece];
   end_wait(j, p, now);
   p.at = piece::state::preparing;
   p.since = now;
   p.reason = wait_reason::none;
-  return preparation{by_id_.at(j.entry.id), waiting.front().piece, !std::exchange(j.started, true)};
+  return preparation{by_id_.at(j.entry.id), first->piece, !std::exchange(j.started, true)};
 }
 
 std::optional<scheduler::proof_work> scheduler::next_proof(std::size_t device, steady_time now) {

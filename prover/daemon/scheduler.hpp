@@ -78,7 +78,8 @@ class scheduler {
   };
   std::optional<load_work> next_load(steady_time now);
   std::optional<unload_work> next_unload();
-  std::optional<preparation> next_preparation(steady_time now);
+  // Of payloads in that form: inputs wait for a program that may take long, witnesses are only read.
+  std::optional<preparation> next_preparation(payload_form form, steady_time now);
   std::optional<proof_work> next_proof(std::size_t device, steady_time now);
   std::optional<job_pointer> next_store(steady_time now);
 
@@ -170,6 +171,7 @@ class scheduler {
     std::size_t taken = 0;
     std::int64_t highest = INT64_MIN;       // level of those that have one and are not proving yet
     std::vector<std::size_t> of_cold_kind;  // pieces whose key is on its way
+    std::vector<std::size_t> generating;    // by kind, pieces whose witness a program makes
   };
   struct target {
     std::size_t device;

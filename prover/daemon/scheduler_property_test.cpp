@@ -155,6 +155,7 @@ class random_world {
     if (dice <= 30) {
       const auto deadline =
           chance(30) ? std::optional<nanoseconds>(std::chrono::milliseconds(between(1, 20'000))) : std::nullopt;
+      w_.form = chance(30) ? payload_form::inputs : payload_form::wtns;
       jobs_.push_back(w_.submit(between(0, w_.plan.kinds().size() - 1), static_cast<priority>(between(0, 3)), deadline,
                                 chance(20) ? between(2, 6) : 1));
     } else if (dice <= 70) {

@@ -83,6 +83,31 @@ TEST(scheduler, a_cold_kind_does_not_stop_another) {
   EXPECT_EQ(look(w, warm).state, job_state::proving);
 }
 
+TEST(scheduler, generators_that_hang_keep_no_other_kind_waiting) {
+  simulation w(world(100'000, 3));
+  w.form = payload_form::inputs;
+  std::vector<job_pointer> hanging;
+  for (int i = 0; i < 5; ++i) hanging.push_back(w.submit(0));
+  const auto generated = w.submit(1);
+  w.form = payload_form::wtns;
+  const auto read = w.submit(2);
+  while (!w.loading.empty()) w.end_load(0);
+  // Two of the hanging kind, the other kind's generator, and the witness that is only read.
+  ASSERT_EQ(w.preparing.size(), 4U);
+  EXPECT_EQ(look(w, generated).state, job_state::preparing);
+  EXPECT_EQ(look(w, read).state, job_state::preparing);
+  w.end_preparation(3);
+  w.end_preparation(2);
+  while (!read->result || !generated->result) {
+    ASSERT_FALSE(w.proving[0].empty());
+    w.end_proof(0);
+  }
+  for (const auto& j : hanging) EXPECT_FALSE(j->result);
+  EXPECT_EQ(look(w, hanging[4]).waits_for, wait_reason::turn);
+  w.run_dry();
+  for (const auto& j : hanging) EXPECT_EQ(j->result->how, outcome::completed);
+}
+
 TEST(scheduler, an_urgent_job_comes_next_though_all_places_are_taken) {
   simulation w(world(10000));
   w.submit(0);

@@ -178,15 +178,24 @@ telltale::result<void> service::inside::start() {
   const auto role = [this](const char* name, std::condition_variable& wake, auto next, auto act) {
     threads_.emplace_back([this, name, &wake, next, act] { work(name, wake, stopping_, next, act); });
   };
+  const auto preparing = [&](payload_form form) {
+    role(
+        "prover.prepare", to_prepare_, [this, form](steady_time now) { return scheduler_.next_preparation(form, now); },
+        [this](auto w, lock_type& lock) { prepare(w, lock); });
+  };
   for (unsigned i = 0; i < std::max(1U, limits_.loading_threads); ++i) {
     role(
         "prover.load", to_load_, [this](steady_time now) { return scheduler_.next_load(now); },
         [this](auto w, lock_type& lock) { load(w, lock); });
   }
   for (unsigned i = 0; i < std::max(1U, limits_.preparing_threads); ++i) {
-    role(
-        "prover.prepare", to_prepare_, [this](steady_time now) { return scheduler_.next_preparation(now); },
-        [this](auto w, lock_type& lock) { prepare(w, lock); });
+    preparing(payload_form::wtns);
+  }
+  // As many as there can be generators at once, so that those of one kind never keep another's waiting.
+  const auto generated = static_cast<std::size_t>(
+      std::ranges::count_if(scheduler_.kinds(), [](const kind& k) { return k.witness_source_memory != 0; }));
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, generated * std::max(1U, limits_.prepared_ahead)); ++i) {
+    preparing(payload_form::inputs);
   }
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     for (unsigned i = 0; i < std::max(1U, devices_[d]->lanes()); ++i) {

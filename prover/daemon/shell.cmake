@@ -94,6 +94,9 @@ telltale_link(prover-bench prover PRIVATE prover_load CLI11::CLI11)
 target_compile_definitions(prover-bench PRIVATE TELLTALE_VERSION="${PROJECT_VERSION}")
 install(TARGETS prover-daemon prover-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
+telltale_test(prover_screen_test prover cli/screen_test.cpp cli/screen.cpp ONE_THREAD
+  LIBS telltale::prover nlohmann_json::nlohmann_json)
+
 # Real daemons, killed, flooded and starved. Light to compile: the client's library brings gRPC.
 find_package(CURL REQUIRED)
 telltale_test(prover_daemon_faults_test prover daemon/tests/faults_test.cpp daemon/tests/network_test.cpp

@@ -2,6 +2,7 @@
 // the test ends them, in any order.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 
@@ -48,7 +49,10 @@ class simulation {
     e.priority = p;
     e.deadline = deadline;
     e.parts.resize(pieces);
-    for (auto& part : e.parts) part.size = 1;
+    for (auto& part : e.parts) {
+      part.size = 1;
+      part.form = form;
+    }
     auto j = plan.add(std::move(e), kind, now, now);
     settle();
     return j;
@@ -63,11 +67,17 @@ class simulation {
       if (!w) break;
       loading.push_back(*w);
     }
-    while (preparing.size() < preparing_threads) {
-      auto w = plan.next_preparation(now);
+    const auto reading = [&] {
+      return static_cast<std::size_t>(std::count_if(preparing.begin(), preparing.end(), [](const auto& w) {
+        return w.job->entry.parts[w.piece].form == payload_form::wtns;
+      }));
+    };
+    while (reading() < preparing_threads) {
+      auto w = plan.next_preparation(payload_form::wtns, now);
       if (!w) break;
       preparing.push_back(std::move(*w));
     }
+    while (auto w = plan.next_preparation(payload_form::inputs, now)) preparing.push_back(std::move(*w));
     for (std::size_t d = 0; d < proving.size(); ++d) {
       while (auto w = plan.next_proof(d, now)) proving[d].push_back(std::move(*w));
     }
@@ -139,6 +149,7 @@ class simulation {
 
   steady_time now{1000h};
   std::vector<size_estimate> sizes;
+  payload_form form = payload_form::wtns;  // of the next job
   std::size_t load_threads = 2, preparing_threads = 2;
   std::atomic<int> alive{0};
   scheduler plan;

@@ -16,6 +16,16 @@ using testing::plain_call;
 
 class Network : public Daemon {
  protected:
+  Network() { daemon_.environment = {"ASAN_OPTIONS=quarantine_size_mb=16"}; }
+  // The address sanitizer keeps what was freed for a while, and a shadow of it all.
+  static std::size_t most(std::size_t bytes) {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return bytes + bytes / 4 + (std::size_t{128} << 20);
+#endif
+#endif
+    return bytes;
+  }
   std::string socket() const { return daemon_.directory + "/s"; }
   std::string file(const std::string& name) const { return daemon_.directory + "/" + name; }
   client_settings over_tls(const std::string& authority) const {
@@ -132,14 +142,14 @@ TEST_F(Network, TwoGigabytesAreRefusedAndNeverHeld) {
   const std::size_t before = daemon_.memory("VmHWM");
   const auto a = plain_call(socket(), "telltale.prover.v1.Prover/Submit", "", std::uint64_t{1} << 31);
   EXPECT_NE(a.message.find("ENHANCE_YOUR_CALM"), std::string::npos) << a.status << a.message;
-  EXPECT_LT(daemon_.memory("VmHWM"), before + (std::size_t{96} << 20));
+  EXPECT_LT(daemon_.memory("VmHWM"), most(before + (std::size_t{96} << 20)));
   // How a gRPC client is told.
   const auto c = connect();
   request r = ask();
   r.payloads[0].content.resize(std::size_t{128} << 20);
   const auto b = c->submit(r);
   EXPECT_EQ(code(b), "RESOURCE_EXHAUSTED") << message(b);
-  EXPECT_LT(daemon_.memory("VmHWM"), before + (std::size_t{96} << 20));
+  EXPECT_LT(daemon_.memory("VmHWM"), most(before + (std::size_t{96} << 20)));
   EXPECT_EQ(how(c->prove(ask(), 60s, false)), outcome::completed) << "and the next one is served";
 }
 
@@ -157,7 +167,8 @@ TEST_F(Network, LargeRequestsAtOnceStayInsideTheBudget) {
       r.payloads[0].content.resize(30 << 20);
       for (int i = 0; i < 3; ++i) {
         const auto a = c->prove(r, 60s, false);
-        const bool refused = code(a) == "RESOURCE_EXHAUSTED";
+        // Where gRPC has no room left it ends calls and lets connections go: come again.
+        const bool refused = code(a) == "RESOURCE_EXHAUSTED" || code(a) == "UNAVAILABLE";
         EXPECT_TRUE(refused || code(a) == "OK") << code(a) << ": " << message(a);
         ++answered;
       }
@@ -165,7 +176,7 @@ TEST_F(Network, LargeRequestsAtOnceStayInsideTheBudget) {
   }
   threads.clear();
   EXPECT_EQ(answered, 18);
-  EXPECT_LT(daemon_.memory("VmHWM"), std::size_t{512} << 20);
+  EXPECT_LT(daemon_.memory("VmHWM"), most(std::size_t{512} << 20));
   EXPECT_EQ(how(connect()->prove(ask(), 60s, false)), outcome::completed);
 }
 
@@ -192,7 +203,7 @@ TEST_F(Network, SlowClientsKeepNobodyWaiting) {
       EXPECT_EQ(how(c->prove(ask(), 60s, false)), outcome::completed);
     }
   }
-  EXPECT_LT(daemon_.memory("VmRSS"), before + (std::size_t{64} << 20));
+  EXPECT_LT(daemon_.memory("VmRSS"), most(before + (std::size_t{64} << 20)));
   for (const int s : slow) ::close(s);
 }
 
