@@ -50,22 +50,30 @@ class calls_under_way {
   void add(grpc::ClientContext* c) {
     const std::lock_guard lock(mutex_);
     all_.insert(c);
+    ++alive_;
   }
-  void remove(grpc::ClientContext* c) {
+  // Before the context goes: from now on nobody cancels it.
+  void ends(grpc::ClientContext* c) {
     const std::lock_guard lock(mutex_);
     all_.erase(c);
+  }
+  // After it has gone.
+  void ended() {
+    const std::lock_guard lock(mutex_);
+    --alive_;
     changed_.notify_all();
   }
   void cancel_and_wait() {
     std::unique_lock lock(mutex_);
     for (grpc::ClientContext* c : all_) c->TryCancel();
-    changed_.wait(lock, [&] { return all_.empty(); });
+    changed_.wait(lock, [&] { return alive_ == 0; });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::set<grpc::ClientContext*> all_;
+  std::set<grpc::ClientContext*> all_;  // to be cancelled
+  std::size_t alive_ = 0;
 };
 
 // A call under way, with what it reads and writes.
@@ -77,9 +85,9 @@ class pending {
     std::optional<grpc::ClientContext> context{std::in_place};
     explicit listed(calls_under_way& list) : in(list) { in.add(&*context); }
     ~listed() {
-      grpc::ClientContext* const gone = &*context;
+      in.ends(&*context);
       context.reset();
-      in.remove(gone);
+      in.ended();
     }
     listed(const listed&) = delete;
     listed& operator=(const listed&) = delete;
