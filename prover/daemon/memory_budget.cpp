@@ -90,8 +90,12 @@ std::size_t resident_memory() {
   return kilobytes_in(own_status, "RssAnon:").value_or(0);
 }
 
-peak_probe::peak_probe() {
+void give_back_heap() {
   malloc_trim(0);
+}
+
+peak_probe::peak_probe() {
+  give_back_heap();
   std::ofstream clear("/proc/self/clear_refs");
   clear << '5' << std::flush;
   if (clear) before_ = kilobytes_in(own_status, "VmRSS:");

@@ -33,4 +33,7 @@ class peak_probe {
 // For main(): large blocks go back to the system when they are freed, so that what the ledger has as free is free.
 void return_freed_memory();
 
+// What the heap keeps of freed memory goes back to the system: of all its arenas. Takes milliseconds.
+void give_back_heap();
+
 }  // namespace prover::daemon

@@ -228,10 +228,12 @@ void service::inside::store(const job_pointer& j, lock_type& lock) {
   notices_.finished(last, result);
 }
 
-// A loaded key stays as it is; that its file is another one now is said once, and shown.
+// A loaded key stays as it is; that its file is another one now is said once, and shown. When nothing is left to do,
+// what the heap keeps goes back to the system.
 void service::inside::look_at_files() {
   telltale::name_thread("prover.unload");
   lock_type lock(mutex_);
+  std::uint64_t trimmed_after = 0;
   while (true) {
     if (auto w = scheduler_.next_unload()) {
       unload(std::move(*w), lock);
@@ -244,7 +246,10 @@ void service::inside::look_at_files() {
     for (std::size_t k = 0; k < scheduler_.kinds().size(); ++k) {
       if (scheduler_.is_loaded(k)) loaded.push_back(k);
     }
+    const bool idle = scheduler_.unfinished() == 0 && actions_running_ == 0;
+    const bool trim = idle && std::exchange(trimmed_after, actions_begun_) != actions_begun_;
     lock.unlock();
+    if (trim) give_back_heap();
     const auto changed = files_.look(loaded);
     for (const auto& [k, what] : changed) TELLTALE_WARN("{problem}", "problem"_a = text{what});
     lock.lock();

@@ -100,11 +100,12 @@ telltale_test(prover_screen_test prover cli/screen_test.cpp cli/screen.cpp ONE_T
 # Real daemons, killed, flooded and starved. Light to compile: the client's library brings gRPC.
 find_package(CURL REQUIRED)
 telltale_test(prover_daemon_faults_test prover daemon/tests/faults_test.cpp daemon/tests/network_test.cpp
-  daemon/tests/operation_test.cpp LIBS telltale::prover_client CURL::libcurl)
+  daemon/tests/operation_test.cpp LIBS prover_load CURL::libcurl)
 if(TARGET prover_daemon_faults_test)
   target_compile_definitions(prover_daemon_faults_test PRIVATE
     PROVER_DAEMON="$<TARGET_FILE:prover-daemon>" DATA="${PROJECT_SOURCE_DIR}/data"
-    DEPLOY="${PROJECT_SOURCE_DIR}/deploy" CLOCK_STEP="$<TARGET_FILE:prover_clock_step>")
+    DEPLOY="${PROJECT_SOURCE_DIR}/deploy" CLOCK_STEP="$<TARGET_FILE:prover_clock_step>"
+    $<$<BOOL:${TELLTALE_SANITIZE}>:SANITIZED>)
   add_library(prover_clock_step MODULE daemon/tests/clock_step.cpp)
   add_dependencies(prover_daemon_faults_test prover-daemon prover_clock_step)
 endif()

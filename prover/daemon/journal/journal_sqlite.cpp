@@ -1,5 +1,9 @@
 // The journal in SQLite. One thread writes: it takes all that has been asked for, in one transaction. Readers have a
 // connection of their own, which WAL lets read meanwhile.
+//
+// Everything survives the process from its commit on. An acceptance is on the disk as well before it is answered. What
+// comes after (starts, results) reaches the disk within a second or with the next acceptance: after a loss of power
+// such a job runs again. Its payloads are kept until then.
 #include "prover/daemon/journal/journal_sqlite.hpp"
 
 #include <fcntl.h>
@@ -17,6 +21,8 @@
 #include <system_error>
 #include <telltale/core/telltale.hpp>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "prover/daemon/journal/payload_files.hpp"
 #include "prover/daemon/journal/tables.hpp"
@@ -33,12 +39,15 @@ namespace fs = std::filesystem;
 using sqlite::reader;
 using sqlite::writer;
 
+constexpr auto never = std::chrono::steady_clock::time_point::max();
+
 }  // namespace
 
 struct journal_sqlite::state {
   // Something to write, and what became of it.
   struct task {
     std::function<void()> work;  // in the writer's transaction; may run twice
+    bool durable = false;        // it counts only once it is on the disk
     std::optional<telltale::error> failed;
     bool done = false;
   };
@@ -66,7 +75,7 @@ struct journal_sqlite::state {
   }
 
   void prepare() {
-    // Readers go on while there is a writer; a commit is on the disk when it returns.
+    // Readers go on while there is a writer.
     database.run(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
         "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;");
@@ -83,19 +92,29 @@ struct journal_sqlite::state {
     telltale::name_thread("journal");
     std::unique_lock lock(mutex);
     auto next_prune = std::chrono::steady_clock::now();
+    auto sync_by = never;
     for (;;) {
-      asked.wait_until(lock, next_prune, [&] { return stopping || !queue.empty(); });
-      if (queue.empty() && stopping) return;
+      asked.wait_until(lock, std::min(next_prune, sync_by), [&] { return stopping || !queue.empty(); });
+      if (queue.empty() && stopping) break;
       std::deque<std::shared_ptr<task>> group;
       group.swap(queue);
+      const std::vector<digest> ended = std::exchange(unneeded, {});
       lock.unlock();
-      if (!group.empty()) commit(group);
+      bool synced = !group.empty() && commit(group);
       const auto now = std::chrono::steady_clock::now();
+      if (!synced && now >= sync_by) synced = sync_log();
+      if (synced) {
+        for (const digest& d : ended) payloads.drop(d, [&](const digest& x) { return to_write->is_wanted(x); });
+        sync_by = never;
+      } else if (sync_by <= now || (sync_by == never && (!group.empty() || !ended.empty()))) {
+        sync_by = now + std::chrono::seconds{1};
+      }
       if (now >= next_prune || stored > settings.keep_bytes) {
         forget_old();
         next_prune = now + std::chrono::minutes{1};
       }
       lock.lock();
+      if (!synced) unneeded.insert(unneeded.end(), ended.begin(), ended.end());
       for (const auto& t : group) t->done = true;
       if (!group.empty()) written.notify_all();
       if (!queue.empty() || !checkpoint_due()) continue;
@@ -103,6 +122,16 @@ struct journal_sqlite::state {
       sqlite3_wal_checkpoint_v2(database.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
       lock.lock();
     }
+    if (sync_by != never) sync_log();
+  }
+
+  // What was committed is on the disk.
+  bool sync_log() {
+    const int fd = ::open((settings.directory + "/journal.db-wal").c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0) return false;
+    const bool good = ::fdatasync(fd) == 0;
+    ::close(fd);
+    return good;
   }
 
   bool checkpoint_due() const {
@@ -111,13 +140,17 @@ struct journal_sqlite::state {
     return !failed && size > (std::uintmax_t{4} << 20);
   }
 
-  // All in one transaction; where that fails, each in one of its own, so that only what fails is refused.
-  void commit(const std::deque<std::shared_ptr<task>>& group) {
+  // All in one transaction; where that fails, each in one of its own, so that only what fails is refused. Whether all
+  // that was ever committed is on the disk now.
+  bool commit(const std::deque<std::shared_ptr<task>>& group) {
+    const bool durable = std::ranges::any_of(group, [](const auto& t) { return t->durable; });
+    database.run(durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
     if (const auto failed = in_transaction([&] {
           for (const auto& t : group) t->work();
         })) {
       for (const auto& t : group) t->failed = group.size() == 1 ? failed : in_transaction(t->work);
     }
+    return std::ranges::any_of(group, [](const auto& t) { return t->durable && !t->failed; });
   }
 
   std::optional<telltale::error> in_transaction(const std::function<void()>& work) {
@@ -159,30 +192,23 @@ struct journal_sqlite::state {
 
   // --- anybody's
 
-  telltale::result<void> write(std::function<void()> work) {
-    const auto t = ask(std::move(work));
+  telltale::result<void> write(std::function<void()> work, bool durable = false) {
+    const auto t = std::make_shared<task>();
+    t->work = std::move(work);
+    t->durable = durable;
     std::unique_lock lock(mutex);
+    queue.push_back(t);
+    asked.notify_one();
     written.wait(lock, [&] { return t->done; });
     if (t->failed) return *t->failed;
     return {};
   }
 
-  // Removes the payloads that no job needs any more, soon. What a crash leaves is removed at the next start.
-  void drop(std::vector<digest> contents) {
-    ask([this, contents = std::move(contents)] {
-      for (const digest& d : contents) {
-        payloads.drop(d, [&](const digest& x) { return to_write->is_wanted(x); });
-      }
-    });
-  }
-
-  std::shared_ptr<task> ask(std::function<void()> work) {
-    auto t = std::make_shared<task>();
-    t->work = std::move(work);
+  // Removes the payloads that no job needs any more, once that is on the disk. What a crash leaves is removed at the
+  // next start.
+  void drop(const std::vector<digest>& contents) {
     const std::lock_guard lock(mutex);
-    queue.push_back(t);
-    asked.notify_one();
-    return t;
+    unneeded.insert(unneeded.end(), contents.begin(), contents.end());
   }
 
   template <class F>
@@ -210,6 +236,7 @@ struct journal_sqlite::state {
   std::condition_variable asked;
   std::condition_variable written;
   std::deque<std::shared_ptr<task>> queue;
+  std::vector<digest> unneeded;  // payloads of jobs whose end is committed
   bool stopping = false;
   std::thread thread;
 };
@@ -260,13 +287,13 @@ telltale::result<void> journal_sqlite::accept(const journal_entry& entry, std::s
     done = state_->payloads.write(entry.parts[i].content, payloads[i].content);
   }
   if (done) {
-    done = state_->write([&] { state_->to_write->add(entry); });
+    done = state_->write([&] { state_->to_write->add(entry); }, true);
   }
   pins.clear();
   if (!done) {  // what was written for nothing goes again
     std::vector<digest> contents;
     for (const journal_entry::part& p : entry.parts) contents.push_back(p.content);
-    state_->drop(std::move(contents));
+    state_->drop(contents);
   }
   return done;
 }
@@ -294,7 +321,7 @@ telltale::result<void> journal_sqlite::finish(const job_id& id, const job_result
   auto done = state_->write([&] { contents = state_->to_write->finish(id, result, size); });
   if (!done || contents.empty()) return done;
   state_->stored += size;
-  state_->drop(std::move(contents));  // once the end is on the disk
+  state_->drop(contents);
   return {};
 }
 

@@ -34,7 +34,20 @@ class Daemon : public ::testing::Test {
   static std::string kind(const std::string& name, const std::string& key) {
     return "[[kind]]\nname = \"" + name + "\"\nkey = \"" + key + "\"\nchecks = \"on-curve\"\n";
   }
-  void start() { ASSERT_TRUE(daemon_.start()) << daemon_.log(); }
+  void start() {
+#ifndef SANITIZED  // sanitizers need more memory than the daemon
+    if (daemon_.sections.find("[memory]") == std::string::npos) {
+      daemon_.sections = "[memory]\nbudget = \"512MiB\"\n" + daemon_.sections;
+    }
+#endif
+    ASSERT_TRUE(daemon_.start()) << daemon_.log();
+  }
+  // Whatever was done to it, it kept to its budget.
+  void TearDown() override {
+#ifndef SANITIZED
+    EXPECT_LE(daemon_.peak_memory(), std::size_t{512} << 20) << "seen from outside";
+#endif
+  }
   std::unique_ptr<client> connect(client_settings s = {}) {
     s.server = daemon_.address();
     auto c = client::open(s);

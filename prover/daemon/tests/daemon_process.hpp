@@ -8,14 +8,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "prover/load/process_memory.hpp"
 
 namespace prover::daemon::testing {
 
@@ -50,6 +54,11 @@ class daemon_process {
   std::vector<std::string> environment;  // NAME=VALUE
 
   pid_t pid() const { return pid_; }
+  // The most that any of them had at once, as the kernel says: bytes that no file stands behind.
+  std::size_t peak_memory() {
+    if (memory_) peak_ = std::max(peak_, memory_->peak());
+    return peak_;
+  }
   std::string address() const { return "unix:" + directory + "/s"; }
   std::string log() const { return file_text(directory + "/log"); }
   // A number of /proc/PID/status, in bytes: VmRSS, VmHWM.
@@ -73,6 +82,7 @@ class daemon_process {
 
   // Whether it came up. Says nothing and waits for nothing where `wait` is false.
   bool start(bool wait = true) {
+    peak_memory();
     std::ofstream(directory + "/c.toml") << "[server]\nlisten = [\"" << address() << "\""
                                          << (tcp.empty() ? "" : ", \"" + tcp + "\"") << "]\nhttp = \"127.0.0.1:0\"\n"
                                          << server << "\n[journal]\ndirectory = \"" << journal << "\"\n"
@@ -98,6 +108,7 @@ class daemon_process {
     const int failed = ::posix_spawnp(&pid_, arguments[0], &files, nullptr, arguments.data(), variable_pointers.data());
     ::posix_spawn_file_actions_destroy(&files);
     if (failed != 0) pid_ = -1;
+    memory_.emplace([pid = pid_] { return load::anonymous_memory(pid); }, std::chrono::milliseconds(5));
     for (int i = 0; wait && i < 3000 && running(); ++i) {
       if (log().find("HTTP on ") != std::string::npos) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -127,6 +138,8 @@ class daemon_process {
  private:
   pid_t pid_ = -1;
   int status_ = 0;
+  std::optional<load::memory_watch> memory_;
+  std::size_t peak_ = 0;
 };
 
 }  // namespace prover::daemon::testing
