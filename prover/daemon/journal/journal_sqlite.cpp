@@ -39,6 +39,10 @@ namespace fs = std::filesystem;
 using sqlite::reader;
 using sqlite::writer;
 
+// Pages that a connection keeps: filled soon, so that the daemon doesn't grow with its journal. The system's cache has
+// the file anyway.
+constexpr const char* small_cache = "PRAGMA cache_size = -256";
+
 constexpr auto never = std::chrono::steady_clock::time_point::max();
 
 }  // namespace
@@ -79,9 +83,11 @@ struct journal_sqlite::state {
     database.run(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
         "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;");
+    database.run(small_cache);
     sqlite::prepare_tables(database);
     to_write.emplace(database);
     reading.emplace(settings.directory + "/journal.db", true);
+    reading->run(small_cache);
     to_read.emplace(*reading);
     stored = static_cast<std::uint64_t>(database.number("SELECT coalesce(sum(bytes), 0) FROM job"));
   }
