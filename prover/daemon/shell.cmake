@@ -104,8 +104,10 @@ telltale_test(prover_daemon_faults_test prover daemon/tests/faults_test.cpp daem
 if(TARGET prover_daemon_faults_test)
   target_compile_definitions(prover_daemon_faults_test PRIVATE
     PROVER_DAEMON="$<TARGET_FILE:prover-daemon>" DATA="${PROJECT_SOURCE_DIR}/data"
-    DEPLOY="${PROJECT_SOURCE_DIR}/deploy" CLOCK_STEP="$<TARGET_FILE:prover_clock_step>"
-    $<$<BOOL:${TELLTALE_SANITIZE}>:SANITIZED>)
+    DEPLOY="${PROJECT_SOURCE_DIR}/deploy" CLOCK_STEP="$<TARGET_FILE:prover_clock_step>")
+  if(TELLTALE_SANITIZE)
+    target_compile_definitions(prover_daemon_faults_test PRIVATE SANITIZED)
+  endif()
   add_library(prover_clock_step MODULE daemon/tests/clock_step.cpp)
   add_dependencies(prover_daemon_faults_test prover-daemon prover_clock_step)
 endif()
