@@ -308,6 +308,7 @@ TEST(StoreDirectory, GoesOnWhenFilesCanBeWrittenAgain) {
     std::string why;
     ASSERT_TRUE(becomes([&] { return !(why = put()).empty(); })) << "it takes what it can't make files of";
     EXPECT_NE(why.find("takes nothing for now: cannot write " + d.path() + "/MANIFEST.json"), std::string::npos) << why;
+    s->settle();
     EXPECT_EQ(count_of(*s), static_cast<std::int64_t>(acknowledged)) << "it answers meanwhile";
     EXPECT_EQ(s->stats().files, 0u);
     std::filesystem::remove(in_the_way);

@@ -6,6 +6,14 @@
 #include "prover/daemon/tests/daemon_fixture.hpp"
 #include "prover/daemon/tests/plain_grpc.hpp"
 
+#ifdef SANITIZED
+// gRPC's resolver, c-ares, keeps some ten bytes a connection that was refused.
+extern "C" const char* __lsan_default_suppressions();  // NOLINT: the sanitizer's name
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libcares\n";
+}  // NOLINT
+#endif
+
 namespace prover::daemon {
 namespace {
 
