@@ -6,6 +6,8 @@
 
 #include <optional>
 
+#include "hub/store/priority.hpp"
+
 namespace telltale::hub {
 
 namespace {
@@ -40,6 +42,7 @@ class call final : public grpc::ServerGenericBidiReactor {
   }
 
   void OnReadDone(bool good) override {
+    yield_once(nice_ingest);
     if (!good) {
       Finish({grpc::StatusCode::INVALID_ARGUMENT, "the call carries no request"});
       return;

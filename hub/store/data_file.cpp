@@ -60,9 +60,9 @@ result<void> write_parquet(const duck::connection& c, const std::string& select,
     ::unlink(beside.c_str());
     return error{"cannot write " + path + ": " + why};
   };
-  const auto copied =
-      c.run("COPY (" + select + ") TO " + duckdb_dialect().text(beside) +
-            " (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE " + std::to_string(rows_per_group) + ")");
+  const auto copied = c.run("COPY (" + select + ") TO " + duckdb_dialect().text(beside) +
+                            " (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE " +
+                            std::to_string(rows_per_group) + ")");
   if (!copied) return fail(copied.error().message);
   const int file = ::open(beside.c_str(), O_RDONLY | O_CLOEXEC);
   const bool kept = file >= 0 && ::fsync(file) == 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hub/otlp/decode.hpp"
+#include "hub/store/priority.hpp"
 #include "hub/store/schema.hpp"
 
 namespace telltale::hub {
@@ -26,10 +27,15 @@ result<void> duckdb_store::start() {
     directory_ = std::move(*d);
     manifest_ = directory_->found();
   }
-  auto db = open_database({.directory = directory_ ? directory_->path() : std::string{},
-                           .spill = !options_.read_only,
-                           .memory_bytes = options_.memory_bytes,
-                           .threads = options_.threads});
+  result<database> db = database{};
+  std::thread([&] {  // DuckDB's threads take after the one that starts them
+    yield_to_questions(nice_ingest);
+    db = open_database({.directory = directory_ ? directory_->path() : std::string{},
+                        .spill = !options_.read_only,
+                        .memory_bytes = options_.memory_bytes,
+                        .threads = options_.threads});
+  })
+      .join();
   if (!db) return db.error();
   db_ = std::move(*db);
   if (directory_) {
@@ -149,6 +155,7 @@ void duckdb_store::enqueue(std::shared_ptr<const batch> b, std::uint64_t segment
 }
 
 void duckdb_store::insert_loop() {
+  yield_to_questions(nice_ingest);
   auto flushed = clock::now();
   auto looked = clock::now();
   for (;;) {

@@ -146,8 +146,7 @@ template <class F>
 result<void> duckdb_store::with_layout(F f) const {
   for (int attempt = 0;; ++attempt) {
     const auto l = current();
-    const duck::connection c(db_.get());
-    auto answer = f(*l, c);
+    auto answer = f(*l);
     if (answer || attempt == 2 || l == current()) return answer;
   }
 }

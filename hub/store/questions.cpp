@@ -41,7 +41,7 @@ result<std::vector<span_row>> duckdb_store::trace(trace_id id, std::uint64_t lim
   const auto take = adder(out, good, span_of);
   const std::string where = " WHERE trace_hi = " + std::to_string(id.high) +
                             " AND trace_lo = " + std::to_string(id.low) + " LIMIT " + std::to_string(limit);
-  const auto asked = with_layout([&](const layout& l, const duck::connection& c) -> result<void> {
+  const auto asked = with_layout([&](const layout& l) -> result<void> {
     out.clear();
     std::string files;
     for (const auto& f : l.files) {
@@ -54,8 +54,8 @@ result<std::vector<span_row>> duckdb_store::trace(trace_id id, std::uint64_t lim
       if (!read) return read;
     }
     if (l.known->may_hold(id)) {
-      const auto read =
-          c.each(std::string(span_select) + "(" + select_memory(file_kind::spans, l.generation) + ")" + where, take);
+      const auto read = duck::connection(db_.get()).each(
+          std::string(span_select) + "(" + select_memory(file_kind::spans, l.generation) + ")" + where, take);
       if (!read) return read;
     }
     return good;
@@ -81,9 +81,10 @@ result<std::vector<span_row>> duckdb_store::spans(std::string_view where, std::s
                                                   std::uint64_t limit) const {
   std::vector<span_row> out;
   result<void> good;
-  const auto asked = with_layout([&](const layout&, const duck::connection& c) {
+  const auto asked = with_layout([&](const layout&) {
     out.clear();
-    return c.each(std::string(span_select) + "spans" + tail_of(where, order, limit), adder(out, good, span_of));
+    return duck::connection(db_.get()).each(std::string(span_select) + "spans" + tail_of(where, order, limit),
+                                            adder(out, good, span_of));
   });
   if (!asked) return asked.error();
   if (!good) return good.error();
@@ -94,9 +95,10 @@ result<std::vector<log_row>> duckdb_store::logs(std::string_view where, std::str
                                                 std::uint64_t limit) const {
   std::vector<log_row> out;
   result<void> good;
-  const auto asked = with_layout([&](const layout&, const duck::connection& c) {
+  const auto asked = with_layout([&](const layout&) {
     out.clear();
-    return c.each(std::string(log_select) + "logs" + tail_of(where, order, limit), adder(out, good, log_of));
+    return duck::connection(db_.get()).each(std::string(log_select) + "logs" + tail_of(where, order, limit),
+                                            adder(out, good, log_of));
   });
   if (!asked) return asked.error();
   if (!good) return good.error();
@@ -120,9 +122,9 @@ result<std::vector<link_row>> duckdb_store::links_to(trace_id trace, std::option
       " WHERE to_trace_hi = " + std::to_string(trace.high) + " AND to_trace_lo = " + std::to_string(trace.low);
   if (span) where += " AND to_span = " + std::to_string(span->value);
   std::vector<link_row> out;
-  const auto asked = with_layout([&](const layout&, const duck::connection& c) {
+  const auto asked = with_layout([&](const layout&) {
     out.clear();
-    return c.each(
+    return duck::connection(db_.get()).each(
         "SELECT DISTINCT from_trace_hi, from_trace_lo, from_span, to_trace_hi, to_trace_lo, to_span, kind, start_ns "
         "FROM links" +
             where + " ORDER BY start_ns",
@@ -145,18 +147,19 @@ result<std::optional<durations_by_name>> duckdb_store::durations(std::int64_t be
   const auto overlaps = [&](const file_entry& e) { return e.rows > 0 && e.min_ns < end_ns && e.max_ns >= begin_ns; };
   const auto is_inside = [&](const file_entry& e) { return e.min_ns >= begin_ns && e.max_ns < end_ns; };
   std::optional<durations_by_name> out;
-  const auto scan = [&](const duck::connection& c, const std::string& from) {
-    return c.each("SELECT name, kind, start_ns, duration_ns, status FROM " + from +
-                      " WHERE start_ns >= " + std::to_string(begin_ns) + " AND start_ns < " + std::to_string(end_ns),
-                  [&](const duck::rows& r) {
-                    for (std::size_t i = 0; i < r.size(); ++i) {
-                      out->of(r.text(0, i), r.get<std::uint8_t>(1, i))
-                          .add(r.get<std::int64_t>(2, i), r.get<std::int64_t>(3, i),
-                               r.get<std::uint8_t>(4, i) == static_cast<std::uint8_t>(status_code::error));
-                    }
-                  });
+  const auto scan = [&](const std::string& from) {
+    return duck::connection(db_.get()).each(
+        "SELECT name, kind, start_ns, duration_ns, status FROM " + from +
+            " WHERE start_ns >= " + std::to_string(begin_ns) + " AND start_ns < " + std::to_string(end_ns),
+        [&](const duck::rows& r) {
+          for (std::size_t i = 0; i < r.size(); ++i) {
+            out->of(r.text(0, i), r.get<std::uint8_t>(1, i))
+                .add(r.get<std::int64_t>(2, i), r.get<std::int64_t>(3, i),
+                     r.get<std::uint8_t>(4, i) == static_cast<std::uint8_t>(status_code::error));
+          }
+        });
   };
-  const auto asked = with_layout([&](const layout& l, const duck::connection& c) -> result<void> {
+  const auto asked = with_layout([&](const layout& l) -> result<void> {
     out.reset();
     file_entry in_memory;
     {
@@ -180,10 +183,10 @@ result<std::optional<durations_by_name>> duckdb_store::durations(std::int64_t be
     if (overlaps(in_memory) && is_inside(in_memory)) {
       out->add(l.known->durations());
     } else if (overlaps(in_memory)) {
-      if (const auto read = scan(c, table_of(file_kind::spans, l.generation)); !read) return read;
+      if (const auto read = scan(table_of(file_kind::spans, l.generation)); !read) return read;
     }
     if (!parts.empty()) {
-      if (const auto read = scan(c, "read_parquet([" + parts + "])"); !read) return read;
+      if (const auto read = scan("read_parquet([" + parts + "])"); !read) return read;
     }
     return whole.empty() ? result<void>{} : read_durations(duck::connection(reader_.get()), whole, *out);
   });
@@ -193,9 +196,9 @@ result<std::optional<durations_by_name>> duckdb_store::durations(std::int64_t be
 
 result<table> duckdb_store::query(std::string_view sql, query_limits limits) const {
   table out;
-  const auto asked = with_layout([&](const layout&, const duck::connection& c) {
+  const auto asked = with_layout([&](const layout&) {
     out = {};
-    return ask(c, std::string(sql), limits, out);
+    return ask(duck::connection(db_.get()), std::string(sql), limits, out);
   });
   if (!asked) return asked.error();
   return out;

@@ -143,9 +143,9 @@ struct store_options {
   std::uint64_t max_bytes = 0;                  // 0: no limit. The oldest files go first
   std::int64_t max_age_seconds = 0;             // 0: no limit
   std::uint64_t max_waiting_bytes = 64u << 20;  // acknowledged and not visible yet; more is refused for now
-  std::uint64_t memory_bytes = 384u << 20;      // for DuckDB
+  std::uint64_t memory_bytes = 256u << 20;      // for DuckDB
   unsigned threads = 2;                         // for questions
-  std::uint64_t spans_counted = 1'000'000;      // up to as many are counted exactly where histograms could tell
+  std::uint64_t spans_counted = 200'000;        // up to as many are counted exactly where histograms could tell
   std::int64_t heartbeat_timeout_seconds = 35;  // an open span without a sign of life is lost: three missed, and a bit
 };
 result<std::unique_ptr<store>> open_store(store_options options);

@@ -1,6 +1,4 @@
 // The keeper: files that are too old or too many go, small ones become larger ones.
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "hub/store/duckdb_store.hpp"
 #include "hub/store/durations_file.hpp"
+#include "hub/store/priority.hpp"
 #include "hub/store/schema.hpp"
 
 namespace telltale::hub {
@@ -26,8 +25,7 @@ bool holds(const std::vector<file_entry>& files, const std::string& name) {
 }  // namespace
 
 void duckdb_store::keep_loop() {
-  // What is done here can wait for everything else. A thread's own, on Linux.
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 10);
+  yield_to_questions(nice_upkeep);
   const duck::connection c(db_.get());
   auto merge_after = clock::now();
   for (;;) {
