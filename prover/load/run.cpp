@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <fstream>
+#include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -40,9 +40,9 @@ class observed_memory {
  public:
   explicit observed_memory(client& c, const json& status) : client_(c) {
     const pid_t pid = status.value("pid", pid_t{0});
-    std::string name;
-    std::ifstream("/proc/" + std::to_string(pid) + "/comm") >> name;
-    if (pid > 0 && name == "prover-daemon") pid_ = pid;
+    std::error_code none;
+    const auto program = std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", none);
+    if (pid > 0 && program.filename() == "prover-daemon") pid_ = pid;
   }
   bool from_outside() const { return pid_ != 0; }
   std::optional<std::size_t> now() const {
