@@ -1,7 +1,6 @@
 // One pass of the drain: rings to views to sinks.
 #include "drain.hpp"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "decode.hpp"
 #include "engine.hpp"
 #include "governor/tallies.hpp"
+#include "processor_time.hpp"
 #include "record.hpp"
 
 namespace telltale::detail {
@@ -90,9 +90,7 @@ drain::progress drain::pass(const sink_list& sinks) {
   }
   if (m->in_file) release(sinks);
   if (pass_ % 1024 == 0) purge_parts();
-  timespec cpu{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-  counts_.cpu_ns.store(std::int64_t{cpu.tv_sec} * 1'000'000'000 + cpu.tv_nsec, std::memory_order_relaxed);
+  counts_.cpu_ns.store(thread_processor_ns(), std::memory_order_relaxed);
   return done;
 }
 

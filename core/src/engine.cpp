@@ -24,6 +24,7 @@
 #include "metrics/collect.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/shards.hpp"
+#include "processor_time.hpp"
 #include "record.hpp"
 #include "settings.hpp"
 
@@ -254,6 +255,7 @@ void after_fork_in_child() {
   counts.left_out.store(0, std::memory_order_relaxed);
   counts.stale_scopes.store(0, std::memory_order_relaxed);
   counts.truncated.store(0, std::memory_order_relaxed);
+  sink_threads_ns.store(0, std::memory_order_relaxed);
   if (s.started.wall_ns != 0) s.started = sample_clocks();
   for (sink_list* list : {&s.configured_sinks, &s.added_sinks}) {
     sink_list of_child;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "descriptors.hpp"
+#include "processor_time.hpp"
 
 namespace telltale::otlp {
 
@@ -36,6 +37,7 @@ class exporter::worker {
     next_metrics_ = clock::now() + s_->config.metric_interval;
     for (;;) {
       s_->spooled = spool_ ? spool_->bytes() : 0;
+      taken_.tell();
       const std::uint64_t asked = s_->flushes_asked;
       const bool flushing = asked != s_->flushes_done || s_->stop;
       const clock::time_point now = clock::now();
@@ -307,6 +309,7 @@ class exporter::worker {
   unsigned failures_ = 0;
   bool told_to_wait_ = false;
   std::uint64_t began_flush_ = 0;
+  detail::sink_thread_time taken_;
   std::map<std::string, clock::time_point> said_;
   std::mt19937 random_;
 };

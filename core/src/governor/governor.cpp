@@ -1,8 +1,6 @@
 // Measuring, and switching sites over.
 #include "governor.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -12,6 +10,7 @@
 
 #include "../catalogue.hpp"
 #include "../drain.hpp"
+#include "../processor_time.hpp"
 #include "budget.hpp"
 #include "tallies.hpp"
 
@@ -23,12 +22,6 @@ constexpr std::chrono::milliseconds period(50);
 constexpr std::int32_t looks_until_release = 20;  // a second
 constexpr double samples_per_second = 1000;       // of one site, over all threads
 constexpr std::int64_t told_every_ns = 1'000'000'000;
-
-std::int64_t processor_ns(clockid_t of) noexcept {
-  timespec t{};
-  ::clock_gettime(of, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 constexpr site_description measured_span{"measured", "telltale", __FILE__, __LINE__, level::trace, site_kind::span};
 constinit site measured_site{measured_span};
@@ -57,23 +50,23 @@ double measure_span_ns() {
   constexpr int spans = 500;
   std::vector<double> runs;
   for (int run = 0; run < 9; ++run) {
-    const std::int64_t begin = processor_ns(CLOCK_THREAD_CPUTIME_ID);
+    const std::int64_t begin = thread_processor_ns();
     for (int i = 0; i < spans; ++i) {
       const opening o = open_at_once(measured_site, 3);
       for (std::size_t k = 0; k < 3; ++k) put(o.slot->words + header_words + k, k);
       opened(o);
       finish(o.slot);
     }
-    runs.push_back(static_cast<double>(processor_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / spans);
+    runs.push_back(static_cast<double>(thread_processor_ns() - begin) / spans);
   }
   tls = former;
   std::nth_element(runs.begin(), runs.begin() + 4, runs.end());
   // Where the time-stamp counter isn't used, both readings of the clock cost more than those.
-  const std::int64_t begin = processor_ns(CLOCK_THREAD_CPUTIME_ID);
+  const std::int64_t begin = thread_processor_ns();
   std::uint64_t sum = 0;
   for (int i = 0; i < spans; ++i) sum += ticks() - hasty_ticks();
   asm("" : : "r"(sum));
-  const double both = static_cast<double>(processor_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / spans;
+  const double both = static_cast<double>(thread_processor_ns() - begin) / spans;
   return std::max(runs[4], both);
 }
 
@@ -107,7 +100,8 @@ constinit site recorded_line_site{recorded_line};
 
 governor::clocks governor::read_clocks(const drain& d) {
   return {std::chrono::steady_clock::now(), processor_ns(CLOCK_PROCESS_CPUTIME_ID),
-          processor_ns(CLOCK_THREAD_CPUTIME_ID), d.records_read(), d.records_dropped()};
+          thread_processor_ns() + sink_threads_ns.load(std::memory_order_relaxed), d.records_read(),
+          d.records_dropped()};
 }
 
 void governor::look(drain& d, const sink_list& sinks) {

@@ -35,7 +35,7 @@ class governor {
   struct clocks {
     std::chrono::steady_clock::time_point at{};
     std::int64_t process_ns = 0;
-    std::int64_t drain_ns = 0;
+    std::int64_t drain_ns = 0;  // the sinks' own threads included
     std::uint64_t records = 0;
     std::uint64_t dropped = 0;
   };
@@ -46,7 +46,7 @@ class governor {
 
   double budget_ = 0;
   double span_ns_ = 0;     // what a span costs its caller, measured when it first matters
-  double drained_ns_ = 0;  // what a record costs the drain
+  double drained_ns_ = 0;  // what a record costs the drain and the sinks' threads
   clocks last_;
   std::vector<counted_site> counted_;
 };

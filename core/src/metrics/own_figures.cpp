@@ -2,6 +2,7 @@
 #include <string>
 #include <telltale/core/runtime.hpp>
 
+#include "../processor_time.hpp"
 #include "collect.hpp"
 #include "refused.hpp"
 #include "registry.hpp"
@@ -63,6 +64,8 @@ std::vector<metric> own_figures(const std::map<std::string, std::uint64_t>& over
   one("telltale.spans.open", gauge, "{span}", "spans that have begun and not ended", whole(s.open_spans));
   one("telltale.drain.lag", gauge, "s", "age of the oldest record when it was last drained", seconds(s.drain_lag));
   one("telltale.drain.cpu.time", counter, "s", "processor time of the drain", seconds(s.drain_cpu));
+  one("telltale.sink.cpu.time", counter, "s", "processor time of the sinks' own threads",
+      seconds(std::chrono::nanoseconds(sink_threads_ns.load(std::memory_order_relaxed))));
   one("telltale.metric.lost", counter, "{measurement}", "measurements that found no memory",
       whole(lost_measurements()));
   one("telltale.metric.refused", counter, "{measurement}", "values of histograms that are not finite",

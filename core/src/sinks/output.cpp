@@ -8,8 +8,11 @@
 #include <algorithm>
 
 #include "../descriptors.hpp"
+#include "../processor_time.hpp"
 
 namespace telltale::detail {
+
+constinit std::atomic<std::int64_t> sink_threads_ns{0};
 
 using clock = std::chrono::steady_clock;
 
@@ -104,6 +107,7 @@ std::uint64_t output::chunk::lost_with(std::string_view unwritten) const noexcep
 
 void output::run(const std::shared_ptr<state>& s) {
   clock::time_point complain_after{};
+  sink_thread_time taken;
   std::unique_lock lock(s->mutex);
   for (;;) {
     s->changed.wait(lock, [&] { return s->stop || !s->pending.empty(); });
@@ -117,6 +121,7 @@ void output::run(const std::shared_ptr<state>& s) {
       complain(written.error().message);
       complain_after = clock::now() + std::chrono::minutes(1);
     }
+    taken.tell();
     lock.lock();
     if (!written) {
       ++s->errors;

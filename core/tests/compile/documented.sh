@@ -1,14 +1,19 @@
 #!/bin/sh
-# documented.sh PAGE HEADING COMPILER ARGUMENT...: the C++ under a heading of a page compiles as it stands there.
+# documented.sh cpp|c PAGE HEADING COMPILER ARGUMENT...: each block of C++ (or C) under a heading of a page compiles by
+# itself, as it stands there.
 set -eu
-page=$1
-heading=$2
-shift 2
-code=$(mktemp --suffix=.cpp)
-trap 'rm -f "$code"' EXIT
-awk -v heading="## $heading" '
+language=$1
+page=$2
+heading=$3
+shift 3
+blocks=$(mktemp -d)
+trap 'rm -rf "$blocks"' EXIT
+awk -v heading="## $heading" -v fence="\`\`\`$language" -v to="$blocks" '
   /^## / { here = $0 == heading }
-  /^```/ { inside = here && $0 == "```cpp"; next }
-  inside { print }' "$page" > "$code"
-[ -s "$code" ] || { echo "$page has no C++ under \"$heading\""; exit 1; }
-"$@" -std=c++20 -fsyntax-only -Wall -Wextra -Werror "$code"
+  /^```/ { inside = here && $0 == fence; file = to "/" ++n "." substr(fence, 4); next }
+  inside { print > file }' "$page"
+[ -n "$(ls "$blocks")" ] || { echo "$page has no $language under \"$heading\""; exit 1; }
+case $language in c) standard=c11 ;; *) standard=c++20 ;; esac
+for block in "$blocks"/*; do
+  "$@" -std=$standard -fsyntax-only -Wall -Wextra -Werror "$block"
+done

@@ -186,6 +186,22 @@ TEST_F(Flight, WhereNoFileCanBeMadeItIsSaidAndTheProgramRecordsInPlainMemory) {
   }
 }
 
+// A file system of `size`, for one command: exit code 99 where this user may not make one.
+std::vector<std::string> on_a_disk_of(const std::string& size, const std::string& directory) {
+  return {"-rm", "/bin/sh", "-c",
+          "mkdir -p '" + directory + "' && mount -t tmpfs -o size=" + size + " none '" + directory + "' || exit 99; " +
+              child + " returns"};
+}
+
+TEST_F(Flight, WhereTheDiskIsFullItIsSaidAndTheProgramRecordsInPlainMemory) {
+  const ended e = run("/usr/bin/unshare", on_a_disk_of("1m", flights), settings("out.jsonl"));
+  if (e.code == 99 || e.err.starts_with("unshare:")) GTEST_SKIP() << "no file system of one's own here: " << e.err;
+  EXPECT_EQ(e.code, 0) << e;
+  EXPECT_EQ(count_of(e.err, "\n"), 1u) << e.err;
+  EXPECT_EQ(count_of(e.err, "No space left on device. Free some space"), 1u) << e.err;
+  EXPECT_EQ(read_lines(dir / "out.jsonl").size(), 2u);
+}
+
 TEST_F(Flight, WhatIsNoFlightRecordIsRefusedWithTheReason) {
   run(child, {"aborts"}, settings("out.jsonl"));
   const auto files = files_of(flights, ".flight");

@@ -1,6 +1,7 @@
 // One program with many endings: `child SCENARIO` does what lifecycle_test.cpp expects of it. Where records go is
 // said by TELLTALE_SINKS.
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -235,6 +236,36 @@ int pipe_is_full() {
     for (int i = 0; i < 100; ++i) TELLTALE_INFO("a line that fills the pipe little by little, and nobody reads it");
     telltale::flush(20ms);
   }
+  return 0;
+}
+
+// --- signals ------------------------------------------------------------------------------------------------------
+
+// A timer interrupts this thread all the time, also where it waits for room in its ring; and no thread of the library
+// takes a signal that the program keeps for itself.
+int is_interrupted() {
+  static std::atomic<int> ticks{0};
+  static std::atomic<int> taken{0};
+  ::signal(SIGALRM, [](int) { ++ticks; });
+  ::signal(SIGUSR1, [](int) { ++taken; });
+  const itimerval often{{0, 500}, {0, 500}};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  record(20'000);
+  while (ticks < 20) record(1000);
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+
+  sigset_t mine;
+  ::sigemptyset(&mine);
+  ::sigaddset(&mine, SIGUSR1);
+  ::sigprocmask(SIG_BLOCK, &mine, nullptr);
+  for (int i = 0; i < 50; ++i) {
+    ::kill(::getpid(), SIGUSR1);
+    telltale::flush();
+    const timespec at_once{};
+    if (::sigtimedwait(&mine, nullptr, &at_once) != SIGUSR1) return 1;
+  }
+  std::printf("taken=%d produced=%llu\n", taken.load(), static_cast<unsigned long long>(telltale::stats().written));
   return 0;
 }
 
@@ -488,6 +519,7 @@ int main(int argc, char** argv) {
       {"sink_hangs", sink_hangs},
       {"sink_hangs_until_exit", sink_hangs_until_exit},
       {"pipe_is_full", pipe_is_full},
+      {"is_interrupted", is_interrupted},
       {"forks_exit", [] { return forks(true); }},
       {"forks_flush", [] { return forks(false); }},
       {"forks_under_spans", forks_under_spans},

@@ -189,6 +189,15 @@ TEST(Shutdown, WithAPipeThatNobodyReadsNeitherHangsNorStallsAnotherSink) {
   EXPECT_EQ(read_lines(dir / "out.jsonl").size(), 2000u);
 }
 
+TEST(Signals, InterruptNothingAndAreTheProgramsOwn) {
+  const recorded_child c("is_interrupted", {{"TELLTALE_RING", "64KiB"}});
+  EXPECT_FALSE(c.end.hung);
+  EXPECT_EQ(c.end.code, 0) << c.end;
+  EXPECT_EQ(c.end.err, "");
+  EXPECT_EQ(c.end.out, "taken=0 produced=" + std::to_string(c.lines.size()) + "\n");
+  EXPECT_GE(count_message(c.lines, "line"), 20'000);
+}
+
 TEST(FirstUse, FromSixtyFourThreadsStartsOneDrain) {
   const recorded_child c("first_use_from_many_threads");
   EXPECT_EQ(c.end.code, 0) << c.end;
@@ -240,6 +249,12 @@ std::vector<bad_variable> bad_variables() {
       {"TELLTALE_MEMORY", "64KiB", {"TELLTALE_MEMORY", "65536", "at least one must fit"}},
       {"TELLTALE_OVERFLOW", "maybe", {"TELLTALE_OVERFLOW", "\"maybe\"", "drop", "block"}},
       {"TELLTALE_EXIT_TIMEOUT", "2", {"TELLTALE_EXIT_TIMEOUT", "\"2\"", "ms, s, m or h"}},
+      {"TELLTALE_BAGGAGE", "job id", {"TELLTALE_BAGGAGE", "\"job id\"", "is no key"}},
+      {"TELLTALE_OVERHEAD", "lots", {"TELLTALE_OVERHEAD", "\"lots\"", "%", "off"}},
+      {"TELLTALE_MAX_SERIES", "1", {"TELLTALE_MAX_SERIES", "1", "2 to 1048576"}},
+      {"TELLTALE_FLIGHT", "?keep=2", {"TELLTALE_FLIGHT", "\"?keep=2\"", "names no directory"}},
+      {"OTEL_TRACES_SAMPLER", "often", {"OTEL_TRACES_SAMPLER", "\"often\"", "always_on"}},
+      {"TRACING_ENABLED", "yes", {"TRACING_ENABLED", "\"yes\"", "true"}},
       {"TELLTALE_CLOCK", "sundial", {"TELLTALE_CLOCK", "\"sundial\"", "tsc", "monotonic"}},
   };
 }

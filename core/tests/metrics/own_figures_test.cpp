@@ -47,6 +47,24 @@ TEST(OwnFigures, ShowWhatTheStatisticsSay) {
   telltale::remove_sink(sink);
 }
 
+TEST(OwnFigures, HaveTheProcessorTimeOfTheThreadsThatWrite) {
+  const auto taken = [] { return real(metric_named("telltale.sink.cpu.time")); };
+  const double before = taken();
+  telltale::options o;
+  o.sinks = "json:/dev/null?overflow=block";
+  o.overflow = telltale::overflow_policy::block;
+  ASSERT_TRUE(telltale::start(o));
+  for (int i = 0; i < 20'000; ++i) {
+    TELLTALE_SPAN("written");
+  }
+  EXPECT_TRUE(telltale::flush());
+  const double after = taken();
+  EXPECT_GT(after, before);
+  o.sinks = "none";
+  ASSERT_TRUE(telltale::start(o));
+  EXPECT_GE(taken(), after) << "a thread that is gone has taken what it took";
+}
+
 TEST(OwnFigures, CountADropByItsReason) {
   class parked final : public telltale::sink {
    public:

@@ -70,8 +70,8 @@ struct options {
   TELLTALE_EXPORT static result<options> from_environment();
 };
 
-// Starts recording with these options, or changes what a running one does: filters and sinks at once; sizes and the
-// flight recorder only when nothing has been recorded yet (an error otherwise). Without options: the environment's.
+// Starts recording with these options (without any: the environment's), or changes what a running one does: filters,
+// also those that were set before, and sinks at once; sizes and flight only before the first record (else an error).
 TELLTALE_EXPORT result<void> start();
 TELLTALE_EXPORT result<void> start(const options& o);
 
