@@ -179,6 +179,21 @@ TEST(Command, SaysWhatIsWrong) {
   EXPECT_EQ(run("traces --since yesterday --hub " + hub.url()).rc, 1);
 }
 
+TEST(Command, InitsAStoreThatNeedsIt) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("init-" + std::to_string(::getpid()));
+  std::ofstream(file) << "[store]\ndirectory = \"x\"\n";
+  const outcome embedded = run("store init --config " + file.string());
+  EXPECT_EQ(embedded.rc, 1);
+  EXPECT_NE(embedded.out.find("`store init` is for ClickHouse"), std::string::npos) << embedded.out;
+  std::ofstream(file) << "[clickhouse]\nurl = \"http://127.0.0.1:1\"\n";
+  const outcome away = run("store init --config " + file.string());
+  EXPECT_EQ(away.rc, 1);
+  EXPECT_TRUE(away.out.starts_with("telltale: ClickHouse gives no answer (http://127.0.0.1:1: ")) << away.out;
+  EXPECT_NE(run("serve --config " + file.string()).out.find("gives no answer"), std::string::npos);
+  EXPECT_NE(run("store init").rc, 0);
+  std::filesystem::remove(file);
+}
+
 TEST(Command, HelpsWithEveryCommand) {
   const outcome help = run("--help");
   EXPECT_EQ(help.rc, 0);

@@ -287,7 +287,9 @@ int main(int argc, char** argv) {
   c->add_option("--format", o.format, "otlp or jsonl; by default what the name says")
       ->check(CLI::IsMember({"otlp", "jsonl"}));
 
-  command("store", "what the hub's store holds", [&] { return ask(o, "store", {}, show_store); });
+  CLI::App* const store_command =
+      app.add_subcommand("store", "what the hub's store holds; `store init` makes its tables");
+  store_command->require_subcommand(0, 1);
 
   c = with_range(command("ui", "a viewer for the terminal", [&] {
     request r{"GET", "traces", given({{"q", o.of}}), {}};
@@ -302,6 +304,16 @@ int main(int argc, char** argv) {
   c->add_option("--limit", o.limit, "how many traces (100)");
 
   serve_words words;
+  c = store_command->add_subcommand("init", "makes or migrates ClickHouse's tables, and sets how long they keep");
+  c->add_option("--config", words.config, "a TOML file with clickhouse.url; docs/hub.md has its keys")->required();
+  c->callback([&] {
+    const auto made = init_store(words);
+    rc = made ? *made : complain(made.error().message);
+  });
+  store_command->callback([&] {
+    if (store_command->get_subcommands().empty()) rc = ask(o, "store", {}, show_store);
+  });
+
   c = command("serve", "the hub: receives OTLP, keeps it, and answers all of the above", [&] {
     if (words.directory.empty()) words.directory = o.store;
     const auto served = serve(words, [](hub::router& r, hub::store* kept) {

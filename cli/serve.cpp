@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -26,6 +27,9 @@ result<hub::configuration> configuration_of(const serve_words& words) {
   if (!words.forward.empty()) c.forward.url = words.forward;
   if (!words.listen.empty()) c.http.listen = words.listen;
   if (!words.grpc.empty()) c.grpc.listen = words.grpc;
+  if (const char* password = std::getenv("TELLTALE_CLICKHOUSE_PASSWORD"); password != nullptr) {
+    c.clickhouse.password = password;
+  }
   if (const auto fits = hub::check_configuration(c); !fits) return fits.error();
   return c;
 }
@@ -49,11 +53,26 @@ result<int> serve(const serve_words& words, const hub::server::add_routes& quest
   std::cout << "telltale: the hub listens";
   for (const std::uint16_t port : (*hub)->http().ports()) std::cout << " http:" << port;
   for (const int port : (*hub)->grpc_ports()) std::cout << " grpc:" << port;
-  std::cout << (c->keep ? ", and keeps what it gets in " + c->store.directory : ", and passes on what it gets") << "\n"
+  const std::string& place = c->clickhouse.url.empty() ? c->store.directory : c->clickhouse.url;
+  std::cout << (c->keep ? ", and keeps what it gets in " + place : ", and passes on what it gets") << "\n"
             << std::flush;
   int signal = 0;
   ::sigwait(&ending, &signal);
   std::cout << "telltale: the hub ends\n";
+  return 0;
+}
+
+result<int> init_store(const serve_words& words) {
+  const auto c = configuration_of(words);
+  if (!c) return c.error();
+  if (c->clickhouse.url.empty()) {
+    return error{
+        "the embedded store makes its directory by itself; `store init` is for ClickHouse: give a --config with "
+        "clickhouse.url"};
+  }
+  const auto made = hub::init_clickhouse(c->clickhouse);
+  if (!made) return made.error();
+  std::cout << *made << "\n";
   return 0;
 }
 

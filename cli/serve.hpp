@@ -22,4 +22,7 @@ struct serve_words {
 // Serves until SIGINT or SIGTERM. The exit code, or why it could not begin.
 result<int> serve(const serve_words& words, const hub::server::add_routes& questions);
 
+// Makes or migrates the tables of the store that the configuration names.
+result<int> init_store(const serve_words& words);
+
 }  // namespace telltale::cli

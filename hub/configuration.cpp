@@ -137,6 +137,11 @@ std::vector<key> keys_of(configuration& c) {
       "store", "threads", [&c](const toml::node& n) { return read_number(n, c.store.threads, 1); },
       [&c] { return printed(c.store.threads); });
   TELLTALE_KEY("store", "heartbeat_timeout", read_seconds, c.store.heartbeat_timeout_seconds, printed_seconds);
+  TELLTALE_KEY("clickhouse", "url", read_text, c.clickhouse.url, quoted);
+  TELLTALE_KEY("clickhouse", "user", read_text, c.clickhouse.user, quoted);
+  add("clickhouse", "password_file", [&c](const toml::node& n) { return read_file(n, c.clickhouse.password); }, hidden);
+  TELLTALE_KEY("clickhouse", "cluster", read_text, c.clickhouse.cluster, quoted);
+  TELLTALE_KEY("clickhouse", "timeout", read_seconds, c.clickhouse.timeout_seconds, printed_seconds);
   TELLTALE_KEY("http", "listen", read_list, c.http.listen, printed_list);
   TELLTALE_KEY("http", "max_body", read_size, c.http.max_body, printed_size);
   TELLTALE_KEY("http", "max_in_flight", read_size, c.http.max_in_flight, printed_size);
@@ -200,6 +205,9 @@ result<configuration> read_configuration(std::string_view text, const std::strin
     }
   }
   if (!wrong.empty()) return error{wrong};
+  c.clickhouse.max_age_seconds = c.store.max_age_seconds;
+  c.clickhouse.max_waiting_bytes = c.store.max_waiting_bytes;
+  c.clickhouse.heartbeat_timeout_seconds = c.store.heartbeat_timeout_seconds;
   c.grpc.token = c.http.token;
   c.grpc.tls_certificate = c.http.tls_certificate;
   c.grpc.tls_key = c.http.tls_key;
@@ -224,6 +232,10 @@ std::string print_configuration(const configuration& c) {
 result<void> check_configuration(const configuration& c) {
   if (!c.keep && c.forward.url.empty()) return error{"forward.keep = false wants forward.url: else nothing is done"};
   if (c.keep && c.store.directory.empty()) return error{"store.directory is empty"};
+  if (!c.clickhouse.url.empty()) {
+    if (const auto good = check_clickhouse(c.clickhouse); !good) return good;
+    if (c.store.max_bytes != 0) return error{"store.max_bytes: ClickHouse keeps by age alone, see store.max_age"};
+  }
   if (c.http.tls_certificate.empty() != c.http.tls_key.empty()) {
     return error{"access.tls_certificate and access.tls_key come together"};
   }

@@ -115,7 +115,7 @@ result<std::unique_ptr<server>> server::start(configuration c, const add_routes&
   auto s = std::make_unique<state>();
   s->config = std::move(c);
   if (s->config.keep) {
-    auto store = open_store(s->config.store);
+    auto store = s->config.clickhouse.url.empty() ? open_store(s->config.store) : open_clickhouse(s->config.clickhouse);
     if (!store) return store.error();
     s->store = std::move(*store);
   }

@@ -14,12 +14,14 @@
 #include "hub/http/server.hpp"
 #include "hub/receive/forward.hpp"
 #include "hub/receive/receiver.hpp"
+#include "hub/store/clickhouse/clickhouse.hpp"
 #include "hub/store/store.hpp"
 
 namespace telltale::hub {
 
 struct configuration {
   store_options store{.directory = "telltale-data"};
+  clickhouse_options clickhouse;  // with a url: in place of the embedded store
   http_settings http;
   grpc_settings grpc;
   decode_limits limits;

@@ -1,5 +1,5 @@
-// One suite of questions to two stores: rows in memory, where the evaluator alone decides, and DuckDB, which narrows
-// down by SQL first. The answers must be the same.
+// One suite of questions to three stores: rows in memory, where the evaluator alone decides, and DuckDB and ClickHouse,
+// which narrow down by SQL first. The answers must be the same.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +12,7 @@
 #include "hub/otlp/decode.hpp"
 #include "hub/query/rows.hpp"
 #include "hub/query/traceql/parse.hpp"
+#include "hub/store/clickhouse/testing/peer.hpp"
 
 namespace telltale::hub {
 namespace {
@@ -127,41 +128,45 @@ std::string answer(const store& s, const traceql::pipeline& query) {
   return out;
 }
 
-class Answers : public ::testing::Test {
+class Answers : public ::testing::TestWithParam<const char*> {
  protected:
-  static void SetUpTestSuite() {
-    rows = new std::vector<span_row>(sample());
-    auto opened = open_store({});
-    ASSERT_TRUE(opened) << opened.error().message;
-    duck = opened->release();
+  void SetUp() override {
+    if (std::string_view(GetParam()) == "ClickHouse") {
+      peer_ = std::make_unique<testing::clickhouse_peer>();
+      if (!peer_->why_not().empty()) GTEST_SKIP() << peer_->why_not();
+      store_ = peer_->opened();
+    } else {
+      auto opened = open_store({});
+      ASSERT_TRUE(opened) << opened.error().message;
+      store_ = *std::move(opened);
+    }
     const auto batch =
-        decode(otlp::signal_kind::traces, *protobuf_of_json(otlp::signal_kind::traces, *export_spans(*rows, "otlp")));
+        decode(otlp::signal_kind::traces, *protobuf_of_json(otlp::signal_kind::traces, *export_spans(rows_, "otlp")));
     ASSERT_TRUE(batch);
     ASSERT_EQ((*batch)->rejected, 0u) << (*batch)->why;
-    const auto kept = duck->append(*batch);
+    const auto kept = store_->append(*batch);
     ASSERT_TRUE(kept) << kept.error().message;
-    duck->settle();
+    store_->settle();
   }
-  static void TearDownTestSuite() {
-    delete duck;
-    delete rows;
-  }
-  static std::vector<span_row>* rows;
-  static store* duck;
-};
-std::vector<span_row>* Answers::rows = nullptr;
-store* Answers::duck = nullptr;
 
-TEST_F(Answers, AreTheSameInEveryStore) {
-  const test::memory_store memory(*rows);
+  const std::vector<span_row> rows_ = sample();
+  std::unique_ptr<testing::clickhouse_peer> peer_;
+  std::unique_ptr<store> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Of, Answers, ::testing::Values("DuckDB", "ClickHouse"),
+                         [](const auto& p) { return std::string(p.param); });
+
+TEST_P(Answers, AreTheSameInEveryStore) {
+  const test::memory_store memory(rows_);
   for (const char* text : queries) {
     const traceql::parsed query = traceql::parse(text);
     ASSERT_TRUE(query) << query.error().message;
-    EXPECT_EQ(answer(*duck, *query), answer(memory, *query)) << text;
+    EXPECT_EQ(answer(*store_, *query), answer(memory, *query)) << text;
   }
 }
 
-TEST_F(Answers, OfMetricsAreThoseOfTheEvaluator) {
+TEST_P(Answers, OfMetricsAreThoseOfTheEvaluator) {
   const traceql::steps over{begin, 10 * second, 5};
   for (const char* text : {"{ name = \"msm\" } | rate()", "{} | count_over_time() by (name, .job_id)",
                            "{ status = error } | quantile_over_time(duration, 0.5, .99) by (kind)",
@@ -169,11 +174,11 @@ TEST_F(Answers, OfMetricsAreThoseOfTheEvaluator) {
                            "{} | sum_over_time(duration)", "{ .job_id = \"j1\" } | min_over_time(duration)"}) {
     const traceql::parsed query = traceql::parse(text);
     ASSERT_TRUE(query) << query.error().message;
-    const auto there = measure(*duck, *query, over);
+    const auto there = measure(*store_, *query, over);
     ASSERT_TRUE(there) << text << ": " << there.error().message;
     traceql::evaluator here(*query);
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<span_row>> traces;
-    for (const span_row& r : *rows) traces[{r.trace.high, r.trace.low}].push_back(r);
+    for (const span_row& r : rows_) traces[{r.trace.high, r.trace.low}].push_back(r);
     for (const auto& [_, spans] : traces) here.add(traceql::trace_index(spans), over);
     const auto expected = here.metrics_so_far(over);
     ASSERT_EQ(there->series.size(), expected.size()) << text;
@@ -188,15 +193,15 @@ TEST_F(Answers, OfMetricsAreThoseOfTheEvaluator) {
   }
 }
 
-TEST_F(Answers, CountNamesExactly) {
+TEST_P(Answers, CountNamesExactly) {
   const traceql::parsed filter = traceql::parse("{ .job_id = \"j1\" }");
-  const auto top = find_top(*duck, &*filter, {}, 100);
+  const auto top = find_top(*store_, &*filter, {}, 100);
   ASSERT_TRUE(top) << top.error().message;
   std::uint64_t all = 0;
   for (const top_row& t : *top) {
     std::vector<double> durations;
     std::uint64_t errors = 0;
-    for (const span_row& r : *rows) {
+    for (const span_row& r : rows_) {
       if (r.job_id != "j1" || r.name != t.name || r.kind != t.kind) continue;
       durations.push_back(static_cast<double>(r.duration_ns));
       errors += r.status == status_code::error ? 1 : 0;
@@ -211,20 +216,20 @@ TEST_F(Answers, CountNamesExactly) {
     all += t.count;
   }
   EXPECT_EQ(all, static_cast<std::uint64_t>(
-                     std::count_if(rows->begin(), rows->end(), [](const span_row& r) { return r.job_id == "j1"; })));
+                     std::count_if(rows_.begin(), rows_.end(), [](const span_row& r) { return r.job_id == "j1"; })));
   const traceql::parsed inexact = traceql::parse("{ .x > 1 }");
-  EXPECT_FALSE(find_top(*duck, &*inexact, {}, 100));
+  EXPECT_FALSE(find_top(*store_, &*inexact, {}, 100));
 }
 
-TEST_F(Answers, FindJobsAndTraces) {
-  const auto job = find_subject(*duck, "j2", {});
+TEST_P(Answers, FindJobsAndTraces) {
+  const auto job = find_subject(*store_, "j2", {});
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->traces[0].size(),
             static_cast<std::size_t>(
-                std::count_if(rows->begin(), rows->end(), [](const span_row& r) { return r.job_id == "j2"; })));
-  const auto trace = find_subject(*duck, "20000000000000020000000000000002", {});
+                std::count_if(rows_.begin(), rows_.end(), [](const span_row& r) { return r.job_id == "j2"; })));
+  const auto trace = find_subject(*store_, "20000000000000020000000000000002", {});
   ASSERT_TRUE(trace) << trace.error().message;
-  EXPECT_FALSE(find_subject(*duck, "no such job", {}));
+  EXPECT_FALSE(find_subject(*store_, "no such job", {}));
 }
 
 }  // namespace

@@ -94,6 +94,14 @@ result<std::vector<trace_id>> candidates(const store& s, const traceql::pipeline
   return out;
 }
 
+// As many traces are asked for at once: few enough to hold, should each be large.
+constexpr std::size_t at_once = 16;
+std::vector<trace_id> part_of(const std::vector<trace_id>& ids, std::size_t from, std::size_t most) {
+  const auto n = std::min({most, at_once, ids.size() - from});
+  const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(from);
+  return {begin, begin + static_cast<std::ptrdiff_t>(n)};
+}
+
 }  // namespace
 
 result<search_result> search(const store& s, const traceql::pipeline& query, time_range when, search_limits limits) {
@@ -101,17 +109,21 @@ result<search_result> search(const store& s, const traceql::pipeline& query, tim
   if (!ids) return ids.error();
   const traceql::evaluator evaluate(query);
   search_result out;
-  for (const trace_id& id : *ids) {
+  while (out.looked_at < ids->size()) {
     if (out.traces.size() == limits.traces || out.looked_at == limits.candidates) {
       out.cut = true;
       break;
     }
-    ++out.looked_at;
-    auto spans = s.trace(id);
-    if (!spans) return spans.error();
-    *spans = each_once(*std::move(spans));
-    auto groups = evaluate.run(traceql::trace_index(*spans));
-    if (!groups.empty()) out.traces.push_back({std::move(*spans), std::move(groups)});
+    // No more than are missing, should all match.
+    const std::size_t n = std::min(limits.traces - out.traces.size(), limits.candidates - out.looked_at);
+    auto some = s.traces(part_of(*ids, out.looked_at, n));
+    if (!some) return some.error();
+    for (std::vector<span_row>& one : *some) {
+      ++out.looked_at;
+      std::vector<span_row> spans = each_once(std::move(one));
+      auto groups = evaluate.run(traceql::trace_index(spans));
+      if (!groups.empty()) out.traces.push_back({std::move(spans), std::move(groups)});
+    }
   }
   return out;
 }
@@ -278,11 +290,14 @@ result<metrics_result> measure(const store& s, const traceql::pipeline& query, c
   out.cut = ids->size() > most_traces;
   if (out.cut) ids->resize(most_traces);
   traceql::evaluator evaluate(query);
-  for (const trace_id& id : *ids) {
-    auto spans = s.trace(id);
-    if (!spans) return spans.error();
-    *spans = each_once(*std::move(spans));
-    evaluate.add(traceql::trace_index(*spans), over);
+  for (std::size_t from = 0; from < ids->size();) {
+    auto some = s.traces(part_of(*ids, from, at_once));
+    if (!some) return some.error();
+    from += some->size();
+    for (std::vector<span_row>& one : *some) {
+      const std::vector<span_row> spans = each_once(std::move(one));
+      evaluate.add(traceql::trace_index(spans), over);
+    }
   }
   out.series = evaluate.metrics_so_far(over);
   return out;

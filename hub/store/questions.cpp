@@ -6,6 +6,7 @@
 #include "hub/store/records.hpp"
 #include "hub/store/schema.hpp"
 #include "hub/store/sql.hpp"
+#include "hub/store/trace_rows.hpp"
 
 namespace telltale::hub {
 
@@ -62,19 +63,7 @@ result<std::vector<span_row>> duckdb_store::trace(trace_id id, std::uint64_t lim
   });
   if (!asked) return asked.error();
   for (span_row& s : open_.of(id)) out.push_back(std::move(s));
-  // A span that came twice is there once: ended before lost before open.
-  std::sort(out.begin(), out.end(), [](const span_row& a, const span_row& b) {
-    const auto rank = [](const span_row& s) {
-      return s.state == span_state::ended ? 0 : s.state == span_state::lost ? 1 : 2;
-    };
-    return std::pair(a.id.value, rank(a)) < std::pair(b.id.value, rank(b));
-  });
-  out.erase(std::unique(out.begin(), out.end(), [](const span_row& a, const span_row& b) { return a.id == b.id; }),
-            out.end());
-  std::stable_sort(out.begin(), out.end(),
-                   [](const span_row& a, const span_row& b) { return a.start_ns < b.start_ns; });
-  if (out.size() > limit) out.resize(limit);
-  return out;
+  return as_trace(std::move(out), limit);
 }
 
 result<std::vector<span_row>> duckdb_store::spans(std::string_view where, std::string_view order,
@@ -109,12 +98,7 @@ result<std::vector<link_row>> duckdb_store::links_from(trace_id trace, std::opti
   // Spans are ordered by trace, so their own links are the index forwards.
   const auto found = this->trace(trace, 2'000'000);
   if (!found) return found.error();
-  std::vector<link_row> out;
-  for (const span_row& s : *found) {
-    if (span && !(s.id == *span)) continue;
-    for (const span_link& l : s.links) out.push_back({s.trace, s.id, l.trace, l.span, l.kind, s.start_ns});
-  }
-  return out;
+  return links_of(*found, span);
 }
 
 result<std::vector<link_row>> duckdb_store::links_to(trace_id trace, std::optional<span_id> span) const {

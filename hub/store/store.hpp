@@ -99,6 +99,8 @@ class store {
 
   // By start; at most `limit`. An unknown trace is an empty list.
   virtual result<std::vector<span_row>> trace(trace_id id, std::uint64_t limit = 2'000'000) const = 0;
+  // The same of several, in the order asked for: a store that is elsewhere is asked once.
+  virtual result<std::vector<std::vector<span_row>>> traces(const std::vector<trace_id>& ids) const;
   // Spans that a condition of the dialect over `spans` selects. `order` is what stands behind ORDER BY, or empty.
   virtual result<std::vector<span_row>> spans(std::string_view where, std::string_view order,
                                               std::uint64_t limit) const = 0;
