@@ -41,37 +41,37 @@ class Store : public ::testing::TestWithParam<where> {
       peer_ = std::make_unique<testing::clickhouse_peer>();
       if (!peer_->why_not().empty()) GTEST_SKIP() << peer_->why_not();
       store_ = peer_->opened();
-      fill();
+      fill(*store_);
       return;
     }
     if (GetParam() != where::memory) o.directory = directory_.path();
     if (GetParam() == where::files) o.rows_per_file = 1;
     store_ = opened(o);
-    fill();
+    fill(*store_);
     if (GetParam() == where::journal) {  // what was told to be kept comes back
       store_.reset();
       store_ = opened(o);
     }
   }
-  void fill() {
-    put(batch_of({{1, 10, 0, "Prove", 1'000'000, 5000,
-                   R"(,"attributes":[{"key":"job_id","value":{"stringValue":"j1"}},
+  static void fill(store& s) {
+    put(s, batch_of({{1, 10, 0, "Prove", 1'000'000, 5000,
+                      R"(,"attributes":[{"key":"job_id","value":{"stringValue":"j1"}},
                        {"key":"circuit","value":{"stringValue":"semaphore"}},{"key":"n","value":{"intValue":7}}])"},
-                  {1, 11, 10, "Msm", 1'001'000, 2000,
-                   R"(,"links":[{"traceId":"00000000000000010000000000000002","spanId":"0000000000000014",
+                     {1, 11, 10, "Msm", 1'001'000, 2000,
+                      R"(,"links":[{"traceId":"00000000000000010000000000000002","spanId":"0000000000000014",
                        "attributes":[{"key":"telltale.link.kind","value":{"stringValue":"input-of"}}]}])"}}));
-    put(batch_of({{2, 20, 0, "Prove", 2'000'000, 9000, R"(,"status":{"code":2,"message":"no room"},
+    put(s, batch_of({{2, 20, 0, "Prove", 2'000'000, 9000, R"(,"status":{"code":2,"message":"no room"},
         "events":[{"timeUnixNano":"2000100","name":"retry"}])"}}));
-    put(batch_of(otlp::signal_kind::logs, R"({"resourceLogs":[{"scopeLogs":[{"logRecords":[
+    put(s, batch_of(otlp::signal_kind::logs, R"({"resourceLogs":[{"scopeLogs":[{"logRecords":[
         {"timeUnixNano":"5","severityNumber":17,"body":{"stringValue":"it failed"},
          "traceId":"00000000000000010000000000000002","spanId":"0000000000000014"}]}]}]})"));
-    put(batch_of(otlp::signal_kind::metrics, R"({"resourceMetrics":[{"scopeMetrics":[{"metrics":[
+    put(s, batch_of(otlp::signal_kind::metrics, R"({"resourceMetrics":[{"scopeMetrics":[{"metrics":[
         {"name":"g","gauge":{"dataPoints":[{"timeUnixNano":"1","asDouble":2.5}]}}]}]}]})"));
   }
-  void put(std::shared_ptr<const batch> b) {
-    const auto kept = store_->append(std::move(b));
+  static void put(store& s, std::shared_ptr<const batch> b) {
+    const auto kept = s.append(std::move(b));
     ASSERT_TRUE(kept) << kept.error().message;
-    store_->settle();
+    s.settle();
   }
 
   temporary_directory directory_;
@@ -92,6 +92,77 @@ TEST_P(Store, GivesATrace) {
   EXPECT_EQ((*t)[1].parent.value, 10u);
   EXPECT_EQ((*t)[1].duration_ns, 2000);
   EXPECT_TRUE((*store_->trace({1, 77})).empty());
+}
+
+// Every column of every relation, and what else is asked for in SQL of all stores: as the embedded store says it.
+TEST_P(Store, AgreesOnEveryColumn) {
+  const std::vector<std::shared_ptr<const batch>> more = {
+      batch_of({{3, 30, 0, "it's \\\\ \\\"odd\\\"", 5, 7, R"(,"kind":3,"attributes":[
+        {"key":"a'b","value":{"stringValue":"c\\d"}},{"key":"d","value":{"doubleValue":2}},
+        {"key":"e","value":{"doubleValue":2.25}},{"key":"f","value":{"boolValue":false}},
+        {"key":"g","value":{"arrayValue":{"values":[{"intValue":1},{"stringValue":"x,y"}]}}},
+        {"key":"module_id","value":{"stringValue":"m"}},{"key":"task_id","value":{"stringValue":"t"}},
+        {"key":"phase","value":{"stringValue":"p"}}])"}}),
+      batch_of(otlp::signal_kind::logs, R"({"resourceLogs":[{"resource":{"attributes":[
+        {"key":"host.name","value":{"stringValue":"n1"}}]},"scopeLogs":[{"scope":{"name":"s"},"logRecords":[
+        {"timeUnixNano":"9","severityNumber":9,"severityText":"INFO","body":{"stringValue":"50 % (of it's) [done]\n."},
+         "eventName":"e","attributes":[{"key":"job_id","value":{"stringValue":"j1"}},
+         {"key":"k","value":{"stringValue":"v"}}]}]}]}]})"),
+      batch_of(otlp::signal_kind::metrics, R"({"resourceMetrics":[{"scopeMetrics":[{"metrics":[
+        {"name":"h","unit":"s","histogram":{"aggregationTemporality":2,"dataPoints":[{"timeUnixNano":"3","count":"3",
+         "sum":4.5,"bucketCounts":["1","2"],"explicitBounds":[1.5],
+         "attributes":[{"key":"q","value":{"stringValue":"w"}}]}]}}]}]}]})")};
+  const auto reference = opened({});
+  fill(*reference);
+  for (const auto& b : more) {
+    ASSERT_EQ(b->rejected, 0u) << b->why;
+    put(*reference, b);
+    put(*store_, b);
+  }
+  for (const char* sql :
+       {"SELECT trace_hi, trace_lo, span, parent, trace_id, span_id, parent_id, name, service, scope, node, kind, "
+        "status, "
+        "state, status_message, start_ns, duration_ns, job_id, module_id, task_id, phase, attributes, resource, "
+        "events, "
+        "links FROM spans ORDER BY span",
+        "SELECT time_ns, trace_hi, trace_lo, span, trace_id, span_id, severity, severity_text, service, scope, node, "
+        "event_name, body, job_id, attributes, resource FROM logs ORDER BY time_ns",
+        "SELECT time_ns, name, unit, type, service, node, value, count, buckets, attributes FROM metrics ORDER BY name",
+        "SELECT from_trace_hi, from_trace_lo, from_span, to_trace_hi, to_trace_lo, to_span, kind, start_ns FROM "
+        "links"}) {
+    const auto there = store_->query(sql);
+    const auto here = reference->query(sql);
+    ASSERT_TRUE(there && here) << (there ? here.error().message : there.error().message);
+    EXPECT_EQ(there->columns, here->columns);
+    EXPECT_EQ(there->rows, here->rows) << sql;
+    EXPECT_FALSE(here->rows.empty());
+  }
+  for (const auto of : {dialect::from::span, dialect::from::resource}) {
+    for (const char* key : {"a'b", "d", "e", "f", "g", "n", "circuit", "phase", "service.name", "none"}) {
+      const auto ask = [&](const store& s) {
+        const auto t = s.query("SELECT " + s.sql().attribute(key, of) + ", " + s.sql().attribute_number(key, of) +
+                               " FROM spans ORDER BY span");
+        return t ? t->rows : std::vector<std::vector<cell>>{{t.error().message}};
+      };
+      EXPECT_EQ(ask(*store_), ask(*reference)) << key;
+    }
+  }
+  using condition = std::string (*)(const dialect&);
+  for (const condition of : std::initializer_list<condition>{
+           [](const dialect&) { return std::string("job_id = 'j1'"); },
+           [](const dialect& d) { return d.is_trace({1, 2}) + " AND severity >= 13"; },
+           [](const dialect& d) { return d.matches("body", R"((?s).*\(of it's\) \[done\].*)"); },
+           [](const dialect& d) { return d.matches("body", R"(50.*\.)"); }}) {
+    const auto there = store_->logs(of(store_->sql()), "time_ns DESC", 10);
+    const auto here = reference->logs(of(reference->sql()), "time_ns DESC", 10);
+    ASSERT_TRUE(there && here) << (there ? here.error().message : there.error().message);
+    ASSERT_EQ(there->size(), here->size()) << of(store_->sql());
+    for (std::size_t i = 0; i < here->size(); ++i) {
+      EXPECT_EQ((*there)[i].body, (*here)[i].body);
+      EXPECT_EQ((*there)[i].attributes, (*here)[i].attributes);
+      EXPECT_EQ((*there)[i].resource, (*here)[i].resource);
+    }
+  }
 }
 
 TEST_P(Store, FollowsLinksBothWays) {

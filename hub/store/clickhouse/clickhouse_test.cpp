@@ -8,6 +8,7 @@
 
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "hub/server.hpp"
@@ -368,8 +369,9 @@ TEST(ClickHouseConfiguration, IsOneLine) {
 
 TEST(ClickHouseConfiguration, OfTheExampleIsRead) {
   std::ifstream in(TELLTALE_SOURCE_DIR "/deploy/hub-clickhouse.toml");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto c = read_configuration(text, "hub-clickhouse.toml");
+  std::ostringstream text;
+  text << in.rdbuf();
+  const auto c = read_configuration(text.str(), "hub-clickhouse.toml");
   ASSERT_TRUE(c) << c.error().message;
   EXPECT_EQ(c->clickhouse.url, "http://127.0.0.1:8123/telltale");
 }

@@ -134,12 +134,10 @@ std::vector<std::string> clickhouse_schema::migration(std::uint32_t to) const {
   };
   const std::string attributes = std::string(attributes_of_items) + " AS attributes";
   const std::string resource = std::string(resource_of_items) + " AS resource";
-  for (const auto& [name, table] : {std::pair("spans", &spans), std::pair("spans_of_trace", &spans_by_trace)}) {
-    view(name, "*, " + attributes + ", " + resource + ", " + std::string(hex_of_trace) +
-                   " AS trace_id, leftPad(lower(hex(span)), 16, '0') AS span_id, if(parent = 0, NULL, "
-                   "leftPad(lower(hex(parent)), 16, '0')) AS parent_id FROM " +
-                   qualified(table->name));
-  }
+  view("spans", "*, " + attributes + ", " + resource + ", " + std::string(hex_of_trace) +
+                    " AS trace_id, leftPad(lower(hex(span)), 16, '0') AS span_id, if(parent = 0, NULL, "
+                    "leftPad(lower(hex(parent)), 16, '0')) AS parent_id FROM " +
+                    qualified(spans.name));
   view("logs", "*, " + attributes + ", " + resource + ", if(trace_hi = 0 AND trace_lo = 0, NULL, " +
                    std::string(hex_of_trace) +
                    ") AS trace_id, if(span = 0, NULL, leftPad(lower(hex(span)), 16, '0')) AS span_id FROM " +

@@ -37,6 +37,12 @@ const clickhouse_client::settings one_shard = {{"optimize_skip_unused_shards", "
 constexpr std::string_view span_columns =
     "trace_hi, trace_lo, span, parent, name, service, scope, node, kind, status, state, status_message, start_ns, "
     "duration_ns, job_id, module_id, task_id, phase, attributes, events, links, resource";
+// The same out of the table: through a view ClickHouse would ask every shard for a trace.
+constexpr std::string_view trace_columns =
+    "trace_hi, trace_lo, span, parent, name, service, scope, node, kind, status, state, status_message, start_ns, "
+    "duration_ns, job_id, module_id, task_id, phase, concat('{', arrayStringConcat(attribute_items, ','), '}'), "
+    "events, "
+    "links, concat('{', arrayStringConcat(resource_items, ','), '}')";
 constexpr std::string_view log_columns =
     "time_ns, trace_hi, trace_lo, span, severity, severity_text, service, scope, node, event_name, body, job_id, "
     "attributes, resource";
@@ -281,7 +287,7 @@ class clickhouse_store final : public store {
   bool overloaded() const override { return waiting_bytes_.load() > options_.max_waiting_bytes; }
 
   result<std::vector<span_row>> trace(trace_id id, std::uint64_t limit) const override {
-    auto out = rows<span_row>("SELECT " + std::string(span_columns) + " FROM spans_of_trace" +
+    auto out = rows<span_row>("SELECT " + std::string(trace_columns) + " FROM spans_by_trace" +
                                   tail_of(sql_.is_trace(id), "start_ns, span", limit),
                               span_of, one_shard);
     if (!out) return out.error();
@@ -293,8 +299,8 @@ class clickhouse_store final : public store {
     for (const trace_id& id : ids) {
       list += (list.empty() ? "(" : ", (") + std::to_string(id.high) + ", " + std::to_string(id.low) + ")";
     }
-    auto all = rows<span_row>("SELECT " + std::string(span_columns) +
-                                  " FROM spans_of_trace WHERE (trace_hi, trace_lo) IN (" + list + ") FORMAT RowBinary",
+    auto all = rows<span_row>("SELECT " + std::string(trace_columns) +
+                                  " FROM spans_by_trace WHERE (trace_hi, trace_lo) IN (" + list + ") FORMAT RowBinary",
                               span_of);
     if (!all) return all.error();
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<span_row>> found;
@@ -324,7 +330,7 @@ class clickhouse_store final : public store {
     return rows<link_row>(
         "SELECT DISTINCT from_trace_hi, from_trace_lo, from_span, to_trace_hi, to_trace_lo, to_span, kind, start_ns "
         "FROM "
-        "links WHERE " +
+        "links_data WHERE " +
             where + " ORDER BY start_ns, from_span FORMAT RowBinary",
         link_of, one_shard);
   }
