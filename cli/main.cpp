@@ -188,7 +188,8 @@ int main(int argc, char** argv) {
   app.fallthrough();
   app.set_version_flag("--version", TELLTALE_VERSION);
   app.footer(std::string(about_subjects) +
-             "\nThe environment: TELLTALE_HUB (where the hub is), TELLTALE_TOKEN (its token), NO_COLOR.");
+             "\nThe environment: TELLTALE_HUB (where the hub is), TELLTALE_TOKEN (its token), NO_COLOR;\nof serve and "
+             "store init: TELLTALE_CLICKHOUSE_PASSWORD.");
   o.hub = environment("TELLTALE_HUB", "http://127.0.0.1:4320");
   CLI::Option* hub_option = app.add_option("--hub", o.hub, "where the hub is")->capture_default_str();
   app.add_option("--store", o.store, "a store's directory, to ask it while no hub runs")->excludes(hub_option);
