@@ -11,6 +11,7 @@
 
 #include "access.hpp"
 #include "hub/ask/api.hpp"
+#include "hub/ask/jaeger_api.hpp"
 #include "recover.hpp"
 #include "serve.hpp"
 #include "show.hpp"
@@ -318,7 +319,9 @@ int main(int argc, char** argv) {
   c = command("serve", "the hub: receives OTLP, keeps it, and answers all of the above", [&] {
     if (words.directory.empty()) words.directory = o.store;
     const auto served = serve(words, [](hub::router& r, hub::store* kept) {
-      if (kept != nullptr) hub::add_api(r, *kept);
+      if (kept == nullptr) return;
+      hub::add_api(r, *kept);
+      hub::add_jaeger_api(r, *kept);
     });
     return served ? *served : complain(served.error().message);
   });

@@ -13,6 +13,7 @@
 #include <telltale/core/sink.hpp>
 #include <unordered_map>
 
+#include "hub/ask/jaeger.hpp"
 #include "hub/ask/json.hpp"
 
 namespace telltale::hub {
@@ -250,76 +251,6 @@ std::string to_otlp(std::span<const span_row> rows) {
   return dump(out) + "\n";
 }
 
-// --- Jaeger
-// -----------------------------------------------------------------------------------------------------------
-
-json jaeger_tag(std::string_view key, const attribute_value& v) {
-  return std::visit(
-      [&]<class T>(const T& x) -> json {
-        const char* type = "int64";
-        if constexpr (std::is_same_v<T, std::string>) type = "string";
-        if constexpr (std::is_same_v<T, bool>) type = "bool";
-        if constexpr (std::is_same_v<T, double>) type = "float64";
-        return {{"key", key}, {"type", type}, {"value", x}};
-      },
-      v);
-}
-
-std::string to_jaeger(std::span<const span_row> rows) {
-  std::map<std::string, json> traces;
-  std::map<std::string, std::map<std::string, std::string>> processes;  // by trace: what tells one, its number
-  for (const span_row& r : rows) {
-    const std::string id = hex(r.trace);
-    json& trace = traces[id];
-    if (trace.is_null()) trace = {{"traceID", id}, {"spans", json::array()}, {"processes", json::object()}};
-    json tags = json::array();
-    for (const auto& [key, value] : r.resource) {
-      if (key != "service.name") tags.push_back(jaeger_tag(key, value));
-    }
-    const json process{{"serviceName", r.service.empty() ? "unknown" : r.service}, {"tags", std::move(tags)}};
-    auto& known = processes[id];
-    const auto [number, is_new] = known.try_emplace(dump(process), "p" + std::to_string(known.size() + 1));
-    if (is_new) trace["processes"][number->second] = process;
-
-    json s{{"traceID", id},
-           {"spanID", hex(r.id.value)},
-           {"operationName", r.name},
-           {"references", json::array()},
-           {"startTime", r.start_ns / 1000},
-           {"duration", r.duration_ns / 1000},
-           {"tags", json::array()},
-           {"logs", json::array()},
-           {"processID", number->second}};
-    if (r.parent) {
-      s["references"].push_back({{"refType", "CHILD_OF"}, {"traceID", id}, {"spanID", hex(r.parent.value)}});
-    }
-    for (const span_link& l : r.links) {
-      s["references"].push_back(
-          {{"refType", "FOLLOWS_FROM"}, {"traceID", hex(l.trace)}, {"spanID", hex(l.span.value)}});
-    }
-    for (const auto& [key, value] : r.attributes) s["tags"].push_back(jaeger_tag(key, value));
-    for (const auto& [key, value] : {std::pair<const char*, const std::string*>{"job_id", &r.job_id},
-                                     {"module_id", &r.module_id},
-                                     {"task_id", &r.task_id},
-                                     {"phase", &r.phase},
-                                     {"otel.scope.name", &r.scope},
-                                     {"otel.status_description", &r.status_message}}) {
-      if (!value->empty()) s["tags"].push_back(jaeger_tag(key, *value));
-    }
-    if (r.kind > 1) s["tags"].push_back(jaeger_tag("span.kind", std::string(kind_name(r.kind))));
-    if (r.status == status_code::error) s["tags"].push_back(jaeger_tag("error", true));
-    for (const span_event& e : r.events) {
-      json fields = json::array({jaeger_tag("event", e.name)});
-      for (const auto& [key, value] : e.attributes) fields.push_back(jaeger_tag(key, value));
-      s["logs"].push_back({{"timestamp", e.time_ns / 1000}, {"fields", std::move(fields)}});
-    }
-    trace["spans"].push_back(std::move(s));
-  }
-  json out{{"data", json::array()}};
-  for (auto& [_, trace] : traces) out["data"].push_back(std::move(trace));
-  return dump(out) + "\n";
-}
-
 // --- speedscope
 // -------------------------------------------------------------------------------------------------------
 
@@ -396,7 +327,7 @@ result<std::string> export_spans(std::span<const span_row> rows, std::string_vie
   if (format == "perfetto" || format == "chrome") return through_sink(rows, format);
   if (format == "jsonl") return through_sink(rows, "json");
   if (format == "otlp") return to_otlp(rows);
-  if (format == "jaeger") return to_jaeger(rows);
+  if (format == "jaeger") return dump({{"data", jaeger_traces(rows)}}) + "\n";
   if (format == "speedscope") return to_speedscope(rows);
   return error{"there is no format \"" + std::string(format) + "\": perfetto, chrome, otlp, jaeger, speedscope, jsonl"};
 }
