@@ -6,6 +6,7 @@
 namespace telltale::bench {
 
 void add_instruction_figures(report& r);   // instructions.cpp: callgrind, and what is left of a span compiled out
+void add_span_figures(report& r);          // span.cpp: runs core_span_burst
 void add_memory_figures(report& r);        // memory.cpp: runs core_steady_memory
 void add_metric_figures(report& r);        // metrics.cpp, beside metrics_peer.cpp
 void add_sustained_figures(report& r);     // sustained.cpp: a live drain, nothing lost

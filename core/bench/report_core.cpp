@@ -39,22 +39,6 @@ constexpr int chunk = 4000;  // half of what a default ring takes
   TELLTALE_INFO("msm", "n"_a = n, "m"_a = m, "device"_a = "cuda:0 stream 42");
 }
 
-paired burst_of_spans(telltale::bench::parked_drain& drain, telltale::bench::floor_ring& floor) {
-  paired p;
-  for (int k = 0; k < pairs; ++k) {
-    const auto m = static_cast<std::uint64_t>(k);
-    floor.read_back();
-    p.floor.push_back(timed([&](std::uint64_t n) { floor.span(n, m); }, chunk));
-    drain.park();
-    {
-      TELLTALE_SPAN("parent");
-      p.ours.push_back(timed([&](std::uint64_t n) { our_span(n, m); }, chunk));
-    }
-    drain.release();
-  }
-  return p;
-}
-
 paired burst_of_lines(telltale::bench::parked_drain& drain, telltale::bench::floor_ring& floor) {
   paired p;
   for (int k = 0; k < pairs; ++k) {
@@ -183,13 +167,12 @@ int main(int argc, char** argv) {
               .unit = "ns",
               .bar = value_at_most(0.7)});
   telltale::bench::add_instruction_figures(report);
+  telltale::bench::add_span_figures(report);
   {
     const auto drain = std::make_shared<telltale::bench::parked_drain>();
     telltale::add_sink(drain);
     telltale::bench::floor_ring floor;
     const std::uint64_t dropped = telltale::stats().dropped_total();
-    report.add(burst_of_spans(*drain, floor)
-                   .as_figure("enabled span, 3 attributes, burst", "two rdtsc and 128 bytes", ratio_at_most(1.15)));
     report.add(burst_of_lines(*drain, floor)
                    .as_figure("enabled line, 3 attributes, burst", "one rdtsc and 128 bytes", ratio_at_most(1.43)));
     report.add(
