@@ -79,4 +79,4 @@ for (const [way, exporter] of Object.entries({
   meter.createHistogram(`took_${way}`, { unit: 's' }).record(0.3);
   await provider.shutdown(); // sends, once
 }
-console.log(JSON.stringify(sent));
+console.log(JSON.stringify({ service: 'node-peer', spans: sent, logs: ['json', 'proto'], metrics: ['json', 'proto'] }));
