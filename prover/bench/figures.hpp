@@ -9,6 +9,8 @@ namespace prover::bench {
 void add_kernel_figures(telltale::bench::report& r);
 // proofs.cpp: whole proofs with a key in memory, against rapidsnark where --peer names it, and what verifying costs.
 void add_proof_figures(telltale::bench::report& r, const telltale::bench::options& options);
+// keys.cpp: a key from its cache file, beside the .zkey itself.
+void add_key_figures(telltale::bench::report& r);
 // programs.cpp: whole programs, from start to end, against snarkjs.
 void add_program_figures(telltale::bench::report& r);
 

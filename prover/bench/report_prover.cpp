@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   telltale::bench::report report("prover");
   try {
     prover::bench::add_kernel_figures(report);
+    prover::bench::add_key_figures(report);
     prover::bench::add_proof_figures(report, options);
     prover::bench::add_program_figures(report);
   } catch (const std::exception& problem) {
