@@ -387,7 +387,8 @@ std::string show_store(std::string_view body, const style&) {
     out += std::string(what) + std::string(16 - std::string_view(what).size(), ' ') + value + "\n";
   };
   line("store", text_of(j, "kind"));
-  line("spans", thousands(n("spans")) + (n("open_spans") != 0 ? ", " + thousands(n("open_spans")) + " open" : ""));
+  line("spans", thousands(n("spans")) + (n("open_spans") != 0 ? ", " + thousands(n("open_spans")) + " open" : "") +
+                    (n("thinned") != 0 ? "; " + thousands(n("thinned")) + " more are only counted" : ""));
   line("log lines", thousands(n("logs")));
   line("metric points", thousands(n("metric_points")));
   line("links", thousands(n("links")));

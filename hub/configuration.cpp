@@ -92,6 +92,11 @@ std::string read_file(const toml::node& n, std::string& to) {
   return {};
 }
 
+std::string to_text(double v) {
+  std::ostringstream out;
+  out << v;
+  return out.str();
+}
 std::string printed(std::uint64_t n) {
   return std::to_string(n);
 }
@@ -142,6 +147,19 @@ std::vector<key> keys_of(configuration& c) {
   add("clickhouse", "password_file", [&c](const toml::node& n) { return read_file(n, c.clickhouse.password); }, hidden);
   TELLTALE_KEY("clickhouse", "cluster", read_text, c.clickhouse.cluster, quoted);
   TELLTALE_KEY("clickhouse", "timeout", read_seconds, c.clickhouse.timeout_seconds, printed_seconds);
+  const auto number = [](double& to, double least, double most) {
+    return [&to, least, most](const toml::node& n) -> std::string {
+      const auto v = n.value<double>();
+      if (!v || !(*v >= least && *v <= most)) {
+        return "wants a number from " + to_text(least) + " to " + to_text(most);
+      }
+      to = *v;
+      return {};
+    };
+  };
+  add("sampling", "keep", number(c.store.sampling.keep, 0, 1), [&c] { return to_text(c.store.sampling.keep); });
+  add("sampling", "slow", number(c.store.sampling.slow, 1, 1e6), [&c] { return to_text(c.store.sampling.slow); });
+  TELLTALE_KEY("sampling", "wait", read_seconds, c.store.sampling.wait_seconds, printed_seconds);
   TELLTALE_KEY("http", "listen", read_list, c.http.listen, printed_list);
   TELLTALE_KEY("http", "max_body", read_size, c.http.max_body, printed_size);
   TELLTALE_KEY("http", "max_in_flight", read_size, c.http.max_in_flight, printed_size);

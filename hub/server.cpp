@@ -88,6 +88,7 @@ std::string server::metrics() const {
     const store_stats s = state_->store->stats();
     out.family("telltale_hub_store_records", "gauge", "What the store holds.");
     out.sample(s.spans, "{kind=\"spans\"}");
+    out.sample(s.thinned, "{kind=\"thinned_spans\"}");
     out.sample(s.logs, "{kind=\"logs\"}");
     out.sample(s.metric_points, "{kind=\"metric_points\"}");
     out.sample(s.links, "{kind=\"links\"}");

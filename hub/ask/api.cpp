@@ -499,6 +499,7 @@ http_response store_route(const store& s, const http_request&) {
   const store_stats t = s.stats();
   return answer({{"kind", s.sql().name()},
                  {"spans", t.spans},
+                 {"thinned", t.thinned},
                  {"logs", t.logs},
                  {"metric_points", t.metric_points},
                  {"links", t.links},

@@ -186,30 +186,39 @@ result<subject> find_subject(const store& s, std::string_view name, time_range w
 
 namespace {
 
-// The query's only filter as an exact condition, where it is that simple.
-std::optional<std::string> exact_filter(const traceql::pipeline& query, std::size_t stages, const dialect& d) {
+// The query's only filter as an exact condition, where it is that simple, and where spans are counted by it: those of
+// which only what is counted was kept count as well, unless it asks more of them than that.
+struct counting {
+  std::string where = "TRUE";
+  std::string_view from;
+};
+std::optional<counting> exact_filter(const traceql::pipeline& query, std::size_t stages, const dialect& d) {
   if (query.stages.size() != stages) return std::nullopt;
   const auto* set = std::get_if<traceql::spanset>(&query.stages[0]);
   if (set == nullptr) return std::nullopt;
   const auto* f = std::get_if<traceql::spanset::filter>(&set->node);
   if (f == nullptr) return std::nullopt;
-  if (f->condition.empty()) return "TRUE";
+  if (f->condition.empty()) return counting{"TRUE", d.counted()};
   const traceql::condition c = traceql::to_sql(f->condition[0], d);
-  return c.exact ? std::optional(c.sql) : std::nullopt;
+  if (!c.exact) return std::nullopt;
+  return counting{c.sql, traceql::is_counted(f->condition[0]) ? d.counted() : "spans"};
 }
 
 // By the store alone: nothing where it can't.
 std::optional<result<metrics_result>> measure_in_store(const store& s, const traceql::pipeline& query,
                                                        const traceql::steps& over) {
   const dialect& d = s.sql();
-  const auto where = exact_filter(query, 2, d);
+  auto filter = exact_filter(query, 2, d);
   const auto& m = std::get<traceql::metrics>(query.stages.back());
-  if (!where || !s.open_spans().empty()) return std::nullopt;
+  if (!filter) return std::nullopt;
+  // What runs counts as well, but only where the traces are still there to be read.
+  if (!s.open_spans().empty() && s.stats().thinned == 0) return std::nullopt;
   std::string by;
   for (const traceql::expression& e : m.by) {
     const auto* f = std::get_if<traceql::field>(&e.node);
     const std::string column = f != nullptr ? traceql::column_of(*f, d) : std::string{};
     if (column.empty()) return std::nullopt;
+    if (!traceql::is_counted(e)) filter->from = "spans";
     by += ", " + column + " AS by" + std::to_string(&e - m.by.data());
   }
   std::string of;
@@ -244,7 +253,8 @@ std::optional<result<metrics_result>> measure_in_store(const store& s, const tra
                     std::to_string(over.step_ns) + ") AS BIGINT) AS step" + by;
   for (const std::string& n : numbers) sql += ", " + n;
   const std::int64_t end = over.begin_ns + over.step_ns * static_cast<std::int64_t>(over.count);
-  sql += " FROM spans WHERE " + in_range({over.begin_ns, end}) + " AND " + *where + " GROUP BY step";
+  sql += " FROM " + std::string(filter->from) + " WHERE " + in_range({over.begin_ns, end}) + " AND " + filter->where +
+         " GROUP BY step";
   for (std::size_t i = 0; i < m.by.size(); ++i) sql += ", by" + std::to_string(i);
   constexpr std::uint64_t most_rows = 500'000;
   const auto rows = s.query(sql, {most_rows, 60'000});
@@ -339,14 +349,14 @@ std::vector<top_row> top_of(const durations_by_name& durations, time_range when,
 result<std::vector<top_row>> find_top(const store& s, const traceql::pipeline* filter, time_range when,
                                       std::size_t most) {
   const dialect& d = s.sql();
-  std::optional<std::string> where = "TRUE";
-  if (filter != nullptr) where = exact_filter(*filter, 1, d);
-  if (!where) {
+  std::optional<counting> counted = counting{"TRUE", d.counted()};
+  if (filter != nullptr) counted = exact_filter(*filter, 1, d);
+  if (!counted) {
     return error{
         "top counts in the store, and that can't decide this query exactly: use one { … } of name, duration, kind, "
         "status, or attributes compared by = with strings"};
   }
-  if (*where == "TRUE") {
+  if (counted->where == "TRUE") {
     const auto durations = s.durations(when.begin_ns, when.end_ns);
     if (!durations) return durations.error();
     if (*durations) return top_of(**durations, when, most);
@@ -354,9 +364,8 @@ result<std::vector<top_row>> find_top(const store& s, const traceql::pipeline* f
   const auto rows = s.query("SELECT name, kind, count(*) AS n, sum(CASE WHEN status = 2 THEN 1 ELSE 0 END), " +
                                 d.quantile("duration_ns", 0.5) + ", " + d.quantile("duration_ns", 0.95) + ", " +
                                 d.quantile("duration_ns", 0.99) +
-                                ", max(duration_ns), sum(duration_ns) AS total, min(start_ns), max(start_ns) FROM "
-                                "spans WHERE " +
-                                in_range(when) + " AND " + *where +
+                                ", max(duration_ns), sum(duration_ns) AS total, min(start_ns), max(start_ns) FROM " +
+                                std::string(counted->from) + " WHERE " + in_range(when) + " AND " + counted->where +
                                 " GROUP BY name, kind ORDER BY total DESC, name LIMIT " + std::to_string(most),
                             {most, 60'000});
   if (!rows) return rows.error();

@@ -7,6 +7,7 @@ namespace telltale::hub {
 class duckdb_dialect final : public dialect {
  public:
   std::string_view name() const override { return "duckdb"; }
+  std::string_view counted() const override { return "counted"; }
   std::string text(std::string_view value) const override;
   std::string is_trace(trace_id id) const override;
   std::string attribute(std::string_view key, from where) const override;

@@ -114,6 +114,7 @@ void count(store_stats& s, const file_entry& e) {
   if (e.kind == file_kind::logs) s.logs += e.rows;
   if (e.kind == file_kind::metrics) s.metric_points += e.rows;
   if (e.kind == file_kind::links) s.links += e.rows;
+  if (e.kind == file_kind::thinned) s.thinned += e.rows;
   if (e.kind != file_kind::spans) return;
   s.spans += e.rows;
   s.oldest_ns = s.oldest_ns == 0 ? e.min_ns : std::min(s.oldest_ns, e.min_ns);
@@ -254,29 +255,65 @@ std::uint64_t duckdb_store::next_number() {
   return manifest_.next++;
 }
 
+// Traces whose detail isn't kept. Later parts of a trace that was kept stay with it.
+result<thinned_counts> duckdb_store::choose_thinned() const {
+  if (options_.sampling.keep >= 1) return thinned_counts{};
+  const auto l = current();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return hub::choose_thinned(*writer_, tables_->generation(), options_.sampling,
+                             std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(), [&](trace_id id) {
+                               return !open_.of(id).empty() ||
+                                      std::any_of(l->files.begin(), l->files.end(), [&](const auto& f) {
+                                        return f->entry().kind == file_kind::spans && f->may_hold(id);
+                                      });
+                             });
+}
+
+result<void> duckdb_store::write_files(std::vector<std::shared_ptr<data_file>>& made) {
+  const durations_by_name durations = tables_->known()->durations();
+  const auto thinned = choose_thinned();
+  if (!thinned) return thinned.error();
+  const bool all = thinned->spans == 0;
+  const auto write = [&](const std::string& select, file_entry e) -> result<void> {
+    if (e.rows == 0) return {};
+    // The histograms are those of all spans, so they stand beside a file that has them all.
+    const auto written = write_file(*writer_, directory_->path(), select, next_number(), e,
+                                    all && e.kind == file_kind::spans ? &durations : nullptr);
+    if (!written) return written;
+    auto f = data_file::open(*writer_, directory_->path(), e);
+    if (!f) {
+      remove_file(directory_->path(), e);
+      return f.error();
+    }
+    made.push_back(std::move(*f));
+    return {};
+  };
+  for (const file_kind k : kinds) {
+    file_entry e = tables_->counts()[index(k)];
+    std::string select = select_memory(k, tables_->generation());
+    if (!all && k == file_kind::spans) {
+      select = kept_of(select, "trace_hi", "trace_lo");
+      e.rows -= thinned->spans;
+    } else if (!all && k == file_kind::links) {
+      select = kept_of(select, "from_trace_hi", "from_trace_lo");
+      e.rows -= thinned->links;
+    }
+    if (const auto written = write(select, std::move(e)); !written) return written;
+  }
+  file_entry e;
+  e.kind = file_kind::thinned;
+  e.rows = thinned->spans;
+  e.min_ns = thinned->min_ns;
+  e.max_ns = thinned->max_ns;
+  return write(thinned_of(tables_->generation()), std::move(e));
+}
+
 // The tables become files. Journal segments up to `segment` are in them.
 result<void> duckdb_store::seal(std::uint64_t segment) {
   if (const auto flushed = flush(); !flushed) return flushed;
   const std::uint64_t sealed = tables_->generation();
-  const durations_by_name durations = tables_->known()->durations();
   std::vector<std::shared_ptr<data_file>> made;
-  const auto write = [&]() -> result<void> {
-    for (const file_kind k : kinds) {
-      file_entry e = tables_->counts()[index(k)];
-      if (e.rows == 0) continue;
-      const auto written = write_file(*writer_, directory_->path(), select_memory(k, sealed), next_number(), e,
-                                      k == file_kind::spans ? &durations : nullptr);
-      if (!written) return written;
-      auto f = data_file::open(*writer_, directory_->path(), e);
-      if (!f) {
-        remove_file(directory_->path(), e);
-        return f.error();
-      }
-      made.push_back(std::move(*f));
-    }
-    return {};
-  };
-  auto written = write();
+  auto written = write_files(made);
   const std::lock_guard lock(files_mutex_);
   auto next = manifest_;
   for (const auto& f : made) next.files.push_back(f->entry());
@@ -311,14 +348,17 @@ std::shared_ptr<const duckdb_store::layout> duckdb_store::current() const {
 
 // Views over tables and files, in the connection's transaction.
 result<void> duckdb_store::make_views(const duck::connection& c, const layout& l) const {
-  for (const file_kind k : kinds) {
+  const auto paths_of = [&](file_kind k) {
     std::vector<std::string> paths;
     for (const auto& f : l.files) {
       if (f->entry().kind == k) paths.push_back(sql_.text(f->path()));
     }
-    if (const auto made = c.run(create_view(k, l.generation, paths)); !made) return made;
+    return paths;
+  };
+  for (const file_kind k : kinds) {
+    if (const auto made = c.run(create_view(k, l.generation, paths_of(k))); !made) return made;
   }
-  return {};
+  return c.run(create_counted_view(paths_of(file_kind::thinned)));
 }
 
 // Empty tables for what comes next.

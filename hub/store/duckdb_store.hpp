@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "hub/sampling/thin.hpp"
 #include "hub/store/data_file.hpp"
 #include "hub/store/database.hpp"
 #include "hub/store/directory.hpp"
@@ -83,6 +84,8 @@ class duckdb_store final : public store {
   void tell_visible(std::uint64_t records);
 
   result<void> seal(std::uint64_t segment);
+  result<thinned_counts> choose_thinned() const;
+  result<void> write_files(std::vector<std::shared_ptr<data_file>>& made);
   result<void> make_views(const duck::connection& c, const layout& l) const;
   result<void> new_generation(layout l, recent_spans before);
   recent_spans newest_spans(const layout& l) const;

@@ -14,7 +14,7 @@ namespace telltale::hub {
 namespace {
 
 constexpr int version = 1;
-constexpr std::string_view kind_names[file_kinds] = {"spans", "logs", "metrics", "links"};
+constexpr std::string_view kind_names[file_kinds] = {"spans", "logs", "metrics", "links", "thinned"};
 
 }  // namespace
 

@@ -9,8 +9,9 @@
 
 namespace telltale::hub {
 
-enum class file_kind : std::uint8_t { spans = 0, logs = 1, metrics = 2, links = 3 };
-inline constexpr std::size_t file_kinds = 4;
+// `thinned` is what is counted of spans whose detail was left out (hub/sampling).
+enum class file_kind : std::uint8_t { spans = 0, logs = 1, metrics = 2, links = 3, thinned = 4 };
+inline constexpr std::size_t file_kinds = 5;
 std::string_view name_of(file_kind k) noexcept;
 
 struct file_entry {

@@ -18,7 +18,7 @@
 namespace telltale::hub {
 
 // Rows and times by kind.
-using row_counts = std::array<file_entry, file_kinds>;
+using row_counts = std::array<file_entry, std::size(kinds)>;
 
 class memory_tables {
  public:
@@ -52,7 +52,7 @@ class memory_tables {
   std::shared_ptr<generation_index> known_ = std::make_shared<generation_index>();
   std::uint64_t repeated_ = 0;
   duck::connection connection_;
-  std::array<std::unique_ptr<duck::appender>, file_kinds> appenders_;
+  std::array<std::unique_ptr<duck::appender>, std::size(kinds)> appenders_;
   std::unique_ptr<duck::appender> resources_;
   std::unordered_map<std::string, std::uint32_t> resource_numbers_;
   std::vector<std::shared_ptr<const batch>> unseen_;

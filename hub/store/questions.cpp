@@ -153,7 +153,12 @@ result<std::optional<durations_by_name>> duckdb_store::durations(std::int64_t be
     std::uint64_t spans = overlaps(in_memory) ? in_memory.rows : 0;
     std::vector<std::string> whole;  // files whose histograms say it all
     std::string parts;               // files of which some spans began then
+    std::string thinned;
     for (const auto& f : l.files) {
+      if (f->entry().kind == file_kind::thinned && overlaps(f->entry())) {
+        spans += f->entry().rows;
+        thinned += (thinned.empty() ? "" : ", ") + sql_.text(f->path());
+      }
       if (f->entry().kind != file_kind::spans || !overlaps(f->entry())) continue;
       spans += f->entry().rows;
       if (is_inside(f->entry()) && !f->durations_path().empty()) {
@@ -171,6 +176,9 @@ result<std::optional<durations_by_name>> duckdb_store::durations(std::int64_t be
     }
     if (!parts.empty()) {
       if (const auto read = scan("read_parquet([" + parts + "])"); !read) return read;
+    }
+    if (!thinned.empty()) {
+      if (const auto read = scan("read_parquet([" + thinned + "])"); !read) return read;
     }
     return whole.empty() ? result<void>{} : read_durations(duck::connection(reader_.get()), whole, *out);
   });

@@ -36,10 +36,14 @@ constexpr column metric_columns[] = {i64("time_ns"), text("name"), text("unit"),
 constexpr column link_columns[] = {u64("from_trace_hi"), u64("from_trace_lo"), u64("from_span"), u64("to_trace_hi"),
                                    u64("to_trace_lo"),   u64("to_span"),       text("kind"),     i64("start_ns")};
 
+constexpr column thinned_columns[] = {text("name"), text("service"), u8("kind"),
+                                      u8("status"), i64("start_ns"), i64("duration_ns")};
+
 constexpr relation relations[file_kinds] = {{span_columns, "trace_hi, trace_lo, start_ns"},
                                             {log_columns, "time_ns"},
                                             {metric_columns, "name, time_ns"},
-                                            {link_columns, "to_trace_hi, to_trace_lo, to_span"}};
+                                            {link_columns, "to_trace_hi, to_trace_lo, to_span"},
+                                            {thinned_columns, "name, kind, start_ns"}};
 
 }  // namespace
 
@@ -116,6 +120,15 @@ std::string create_view(file_kind k, std::uint64_t generation, const std::vector
         "END AS trace_id, CASE WHEN span = 0 THEN NULL ELSE format('{:016x}', span) END AS span_id";
   }
   return "CREATE OR REPLACE VIEW " + std::string(name_of(k)) + " AS SELECT *" + more + " FROM (" + all + ")";
+}
+
+std::string create_counted_view(const std::vector<std::string>& paths) {
+  const std::string columns = columns_of(file_kind::thinned);
+  std::string list;
+  for (const std::string& p : paths) list += (list.empty() ? "" : ", ") + p;
+  std::string sql = "CREATE OR REPLACE VIEW counted AS SELECT " + columns + " FROM spans";
+  if (!list.empty()) sql += " UNION ALL SELECT " + columns + " FROM read_parquet([" + list + "])";
+  return sql;
 }
 
 }  // namespace telltale::hub

@@ -23,8 +23,8 @@ struct relation {
 };
 // By file_kind.
 const relation& relation_of(file_kind k) noexcept;
-inline constexpr file_kind kinds[file_kinds] = {file_kind::spans, file_kind::logs, file_kind::metrics,
-                                                file_kind::links};
+// What comes in: these have tables in memory.
+inline constexpr file_kind kinds[] = {file_kind::spans, file_kind::logs, file_kind::metrics, file_kind::links};
 constexpr std::size_t index(file_kind k) noexcept {
   return static_cast<std::size_t>(k);
 }
@@ -42,5 +42,7 @@ std::string columns_of(file_kind k);
 
 // The view that is asked, over tables and files (paths as SQL texts).
 std::string create_view(file_kind k, std::uint64_t generation, const std::vector<std::string>& paths);
+// The view `counted`: the thinned spans as well. After that of spans.
+std::string create_counted_view(const std::vector<std::string>& paths);
 
 }  // namespace telltale::hub

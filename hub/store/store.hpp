@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "hub/model.hpp"
+#include "hub/sampling/settings.hpp"
 #include "hub/store/durations.hpp"
 
 namespace telltale::hub {
@@ -52,6 +53,8 @@ struct query_limits {
 //   logs(time_ns, trace_hi, trace_lo, span, trace_id, span_id, severity, severity_text, service, scope, node,
 //        event_name, body, job_id, attributes, resource)
 //   metrics(time_ns, name, unit, type, service, node, value, count, buckets, attributes)
+//   counted(name, service, kind, status, start_ns, duration_ns)   -- where the dialect names it: all spans, those
+//        whose detail was left out by sampling as well
 //   links(from_trace_hi, from_trace_lo, from_span, to_trace_hi, to_trace_lo, to_span, kind, start_ns)
 //
 // `spans` holds ended and lost spans; the open ones are in store::open_spans(). Columns kind, status, state and
@@ -59,9 +62,10 @@ struct query_limits {
 class dialect {
  public:
   virtual ~dialect() = default;
-  virtual std::string_view name() const = 0;                   // "duckdb"
-  virtual std::string text(std::string_view value) const = 0;  // a quoted literal
-  virtual std::string is_trace(trace_id id) const = 0;         // a condition on spans or logs
+  virtual std::string_view name() const = 0;                    // "duckdb"
+  virtual std::string_view counted() const { return "spans"; }  // the relation in which every span is counted
+  virtual std::string text(std::string_view value) const = 0;   // a quoted literal
+  virtual std::string is_trace(trace_id id) const = 0;          // a condition on spans or logs
   // The value of an attribute as text, NULL where there is none: a promoted column, or out of `attributes`, or with
   // from = resource out of `resource`. The key may hold any bytes.
   enum class from : std::uint8_t { span, resource };
@@ -75,6 +79,7 @@ class dialect {
 
 struct store_stats {
   std::uint64_t spans = 0;
+  std::uint64_t thinned = 0;  // spans of which only what is counted was kept
   std::uint64_t logs = 0;
   std::uint64_t metric_points = 0;
   std::uint64_t links = 0;
@@ -148,6 +153,7 @@ struct store_options {
   std::uint64_t memory_bytes = 256u << 20;      // for DuckDB
   unsigned threads = 2;                         // for questions
   std::uint64_t spans_counted = 200'000;        // up to as many are counted exactly where histograms could tell
+  sampling_settings sampling{};
   std::int64_t heartbeat_timeout_seconds = 35;  // an open span without a sign of life is lost: three missed, and a bit
 };
 result<std::unique_ptr<store>> open_store(store_options options);

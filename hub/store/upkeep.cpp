@@ -35,7 +35,8 @@ void duckdb_store::keep_loop() {
     }
     // Without room for a manifest nothing changes, and a second later it may.
     (void)retain(c);
-    for (const file_kind k : kinds) {
+    for (std::size_t i = 0; i < file_kinds; ++i) {
+      const auto k = static_cast<file_kind>(i);
       if (clock::now() < merge_after) continue;
       if (!merge_small(c, k)) merge_after = clock::now() + std::chrono::minutes(1);
     }

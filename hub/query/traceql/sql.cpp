@@ -1,6 +1,7 @@
 // From expressions to SQL. Every comparison is wrapped so that it is never NULL: `!` of it is then what it should be.
 #include "sql.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -237,6 +238,14 @@ std::vector<condition> conditions_of(const pipeline& p, const dialect& d) {
   const auto* first = p.stages.empty() ? nullptr : std::get_if<spanset>(&p.stages[0]);
   if (first == nullptr) return {anything()};
   return conditions_of(*first, d);
+}
+
+bool is_counted(const expression& e) {
+  if (const auto* f = std::get_if<field>(&e.node)) {
+    return f->what == intrinsic::name || f->what == intrinsic::kind || f->what == intrinsic::status ||
+           f->what == intrinsic::duration;
+  }
+  return std::all_of(e.operands.begin(), e.operands.end(), is_counted);
 }
 
 std::string column_of(const field& f, const dialect& d) {

@@ -21,6 +21,9 @@ condition to_sql(const expression& e, const dialect& d);
 // Conditions on spans, each of which some span of a matching trace fulfils; never empty.
 std::vector<condition> conditions_of(const pipeline& p, const dialect& d);
 
+// Whether it asks of spans only what stays of thinned ones: name, kind, status, duration.
+bool is_counted(const expression& e);
+
 // A field as an SQL expression whose text is text_of() of its value; empty where there is none.
 std::string column_of(const field& f, const dialect& d);
 
