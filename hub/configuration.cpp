@@ -253,6 +253,7 @@ result<void> check_configuration(const configuration& c) {
   if (!c.clickhouse.url.empty()) {
     if (const auto good = check_clickhouse(c.clickhouse); !good) return good;
     if (c.store.max_bytes != 0) return error{"store.max_bytes: ClickHouse keeps by age alone, see store.max_age"};
+    if (c.store.sampling.keep < 1) return error{"sampling.keep: traces are thinned by the embedded store alone"};
   }
   if (c.http.tls_certificate.empty() != c.http.tls_key.empty()) {
     return error{"access.tls_certificate and access.tls_key come together"};

@@ -85,22 +85,21 @@ traceql::pipeline query_of(std::string_view text) {
   return *std::move(p);
 }
 
-std::uint64_t hex_of(std::string_view text, std::string_view what) {
+span_id span_of(std::string_view text) {
   std::uint64_t v = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), v, 16);
   if (text.size() != 16 || failed != std::errc{} || end != text.data() + text.size()) {
-    throw failure{400, "\"" + std::string(text) + "\" is no " + std::string(what) +
-                           ": a span's id has 16 hexadecimal digits, a trace's 32"};
+    throw failure{400, "\"" + std::string(text) + "\" is no id of a span, which has 16 hexadecimal digits"};
   }
-  return v;
+  return {v};
 }
 trace_id trace_of(std::string_view text) {
-  if (text.size() != 32) hex_of("", "id of a trace");
-  return {hex_of(text.substr(0, 16), "id of a trace"), hex_of(text.substr(16), "id of a trace")};
+  const auto id = parse_trace_id(text);
+  if (!id) throw failure{400, "\"" + std::string(text) + "\" is no id of a trace, which has 32 hexadecimal digits"};
+  return *id;
 }
 
-// --- traces
-// -----------------------------------------------------------------------------------------------------------
+// --- traces ----------------------------------------------------------------------------------------------------------
 
 json summary_of(const std::vector<span_row>& spans) {
   const traceql::trace_index index(spans);
@@ -274,6 +273,10 @@ http_response top(const store& s, const http_request& r) {
   return answer(out);
 }
 
+bool is_duration(traceql::intrinsic i) {
+  return i == traceql::intrinsic::duration || i == traceql::intrinsic::trace_duration;
+}
+
 http_response metrics(const store& s, const http_request& r) {
   const traceql::pipeline query = query_of(needed_parameter(r, "q"));
   if (query.stages.empty() || !std::holds_alternative<traceql::metrics>(query.stages.back())) {
@@ -289,6 +292,8 @@ http_response metrics(const store& s, const http_request& r) {
   const traceql::steps over{when.begin_ns, step, count};
   const metrics_result found = value_of(measure(s, query, over));
   json out{{"start_ns", over.begin_ns}, {"step_ns", over.step_ns}, {"series", json::array()}, {"cut", found.cut}};
+  const auto& m = std::get<traceql::metrics>(query.stages.back());
+  if (!m.of.empty() && is_duration(m.of[0].what)) out["unit"] = "ns";
   for (const traceql::series& line : found.series) {
     json one{{"labels", json::object()}, {"values", json::array()}};
     for (const auto& [key, value] : line.labels) one["labels"][key] = value;
@@ -318,20 +323,22 @@ http_response outliers_of(const store& s, const http_request& r) {
   return answer(out);
 }
 
-// --- logs, links, live
-// ------------------------------------------------------------------------------------------------
+// --- logs, links, live -----------------------------------------------------------------------------------------------
 
 http_response logs(const store& s, const http_request& r) {
   const time_range when = range_of(r);
   std::string where = "time_ns >= " + std::to_string(when.begin_ns);
   if (when.end_ns != INT64_MAX) where += " AND time_ns < " + std::to_string(when.end_ns);
   if (const std::string* of = r.parameter("of"); of != nullptr) {
-    where += of->size() == 32 && of->find_first_not_of("0123456789abcdef") == std::string::npos
-                 ? " AND " + s.sql().is_trace(trace_of(*of))
-                 : " AND job_id = " + s.sql().text(*of);
+    if (of->starts_with('{') || of->starts_with('(')) {
+      throw failure{400,
+                    "log lines are asked for by trace, job or span: `traces` finds the traces that a query matches"};
+    }
+    const auto trace = parse_trace_id(*of);
+    where += " AND " + (trace ? s.sql().is_trace(*trace) : "job_id = " + s.sql().text(*of));
   }
   if (const std::string* span = r.parameter("span"); span != nullptr) {
-    where += " AND span = " + std::to_string(hex_of(*span, "id of a span"));
+    where += " AND span = " + std::to_string(span_of(*span).value);
   }
   if (const std::string* level = r.parameter("level"); level != nullptr) {
     constexpr std::pair<std::string_view, int> levels[] = {{"trace", 1}, {"debug", 5},  {"info", 9},
@@ -355,7 +362,7 @@ http_response logs(const store& s, const http_request& r) {
 http_response links(const store& s, const http_request& r) {
   const trace_id trace = trace_of(needed_parameter(r, "trace"));
   std::optional<span_id> span;
-  if (const std::string* text = r.parameter("span"); text != nullptr) span = span_id{hex_of(*text, "id of a span")};
+  if (const std::string* text = r.parameter("span"); text != nullptr) span = span_of(*text);
   const auto side = [&](const std::vector<link_row>& rows, bool outgoing) {
     json out = json::array();
     for (const link_row& l : rows) {
@@ -436,8 +443,7 @@ http_response tail(store& s, const http_request& r) {
   return out;
 }
 
-// --- sql, export, import, store
-// ---------------------------------------------------------------------------------------
+// --- sql, export, import, store --------------------------------------------------------------------------------------
 
 http_response sql(const store& s, const http_request& r) {
   if (r.body.empty()) throw failure{400, "send the SELECT as the body of the request"};
@@ -477,11 +483,13 @@ http_response export_route(const store& s, const http_request& r) {
 http_response import_route(store& s, const http_request& r) {
   const imported in = value_of(read_import(r.body, text_parameter(r, "format", "otlp")));
   std::uint64_t rejected = 0;
+  std::uint64_t log_lines = 0;
   std::string why;
   const auto keep = [&](otlp::signal_kind signal, const std::vector<std::string>& requests) {
     for (const std::string& one : requests) {
       const auto batch = value_of(decode(signal, value_of(protobuf_of_json(signal, one))));
       rejected += batch->rejected;
+      log_lines += batch->logs.size();
       if (why.empty()) why = batch->why;
       if (const auto kept = s.append(batch); !kept) {
         throw failure{s.overloaded() ? 503 : 500, kept.error().message};
@@ -490,7 +498,11 @@ http_response import_route(store& s, const http_request& r) {
   };
   keep(otlp::signal_kind::traces, in.traces);
   keep(otlp::signal_kind::logs, in.logs);
-  json out{{"spans", in.spans}, {"lines", in.lines}, {"skipped", in.skipped}, {"rejected", rejected}};
+  json out{{"spans", in.spans},
+           {"log_lines", log_lines},
+           {"lines", in.lines},
+           {"skipped", in.skipped},
+           {"rejected", rejected}};
   if (!why.empty()) out["why"] = why;
   return answer(out);
 }

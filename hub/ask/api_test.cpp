@@ -135,6 +135,10 @@ TEST_F(Api, MakesNumbersOverTime) {
   ASSERT_EQ(m["series"].size(), 3u);
   EXPECT_EQ(m["series"][1]["labels"]["name"], "msm");
   EXPECT_EQ(m["series"][1]["values"], json::array({1.0, 1.0}));
+  EXPECT_FALSE(m.contains("unit"));
+  EXPECT_EQ(get("metrics",
+                {{"q", "{ duration > 1 + 1 } | max_over_time(duration)"}, {"start", "1000"}, {"end", "3000"}})["unit"],
+            "ns");
 }
 
 TEST_F(Api, FindsOutliers) {
@@ -163,13 +167,43 @@ TEST_F(Api, TakesAnImport) {
   EXPECT_EQ(ask("POST", "/api/v1/import", {{"format", "jsonl"}}, "{\n").status, 400);
 }
 
+TEST(ApiOfAJob, ShowsWhatIsBelowItsSpansAndNamesNoJob) {
+  std::vector<span_row> rows{row(1, 0, "job", 1000, 1100),    row(2, 1, "msm", 1000, 1040),
+                             row(3, 2, "ntt", 1010, 1030),    row(4, 1, "other", 1040, 1080),
+                             row(5, 4, "its", 1050, 1060),    row(6, 0, "before", 900, 950),
+                             row(7, 8, "circle", 1000, 1010), row(8, 7, "circle", 1000, 1010)};
+  rows[0].job_id = "j";
+  rows[3].job_id = "another";
+  test::memory_store store(rows);
+  router r;
+  add_api(r, store);
+  const auto ids = [&](const char* job, std::vector<std::pair<std::string, std::string>> query) {
+    http_request q;
+    q.method = "GET";
+    q.target = std::string("/api/v1/traces/") + job;
+    q.query = std::move(query);
+    const json answer = json::parse(r.answer(q).body);
+    std::set<std::string> out;
+    for (const json& one : answer["rows"]) out.insert(one["span_id"].get<std::string>().substr(15));
+    return out;
+  };
+  EXPECT_EQ(ids("j", {}), (std::set<std::string>{"1", "2", "3"}));
+  EXPECT_EQ(ids("another", {}), (std::set<std::string>{"4", "5"}));
+  EXPECT_EQ(ids("j", {{"end", "1005"}}), (std::set<std::string>{"1", "2"}));
+}
+
 TEST_F(Api, SaysWhatIsWrongWithAQuestion) {
   EXPECT_EQ(get("breakdown", {}, 400)["error"], "the parameter `of` is missing");
   EXPECT_TRUE(get("breakdown", {{"of", "nope"}}, 404)["error"].get<std::string>().starts_with("there is no job nope"));
   EXPECT_TRUE(get("traces", {{"q", "{ name }"}}, 400)["error"].get<std::string>().ends_with("^"));
   EXPECT_EQ(get("traces", {{"limit", "many"}}, 400)["error"],
             "the parameter `limit` is \"many\", and must be a number from 1 to 1000");
-  EXPECT_EQ(get("links", {{"trace", "12"}}, 400).size(), 1u);
+  EXPECT_EQ(get("links", {{"trace", "12"}}, 400)["error"],
+            "\"12\" is no id of a trace, which has 32 hexadecimal digits");
+  EXPECT_EQ(get("links", {{"trace", first_trace}, {"span", "xyz"}}, 400)["error"],
+            "\"xyz\" is no id of a span, which has 16 hexadecimal digits");
+  EXPECT_EQ(get("logs", {{"of", "{ name = \"msm\" }"}}, 400)["error"],
+            "log lines are asked for by trace, job or span: `traces` finds the traces that a query matches");
   EXPECT_EQ(get("metrics", {{"q", "{}"}}, 400).size(), 1u);
   EXPECT_EQ(get("export", {{"of", "before"}, {"format", "doc"}}, 400).size(), 1u);
   EXPECT_EQ(get("logs", {{"level", "loud"}}, 400).size(), 1u);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "hub/query/traceql/parse.hpp"
 #include "hub/query/traceql/sql.hpp"
@@ -46,17 +47,6 @@ double number_of(const cell& c) {
 std::string text_of(const cell& c) {
   const auto* s = std::get_if<std::string>(&c);
   return s != nullptr ? *s : std::string{};
-}
-
-std::optional<trace_id> parse_trace_id(std::string_view text) {
-  trace_id id;
-  if (text.size() != 32) return std::nullopt;
-  for (std::uint64_t* half : {&id.high, &id.low}) {
-    const char* begin = text.data() + (half == &id.low ? 16 : 0);
-    const auto [end, failed] = std::from_chars(begin, begin + 16, *half, 16);
-    if (failed != std::errc{} || end != begin + 16) return std::nullopt;
-  }
-  return id;
 }
 
 struct trace_order {
@@ -104,6 +94,17 @@ std::vector<trace_id> part_of(const std::vector<trace_id>& ids, std::size_t from
 
 }  // namespace
 
+std::optional<trace_id> parse_trace_id(std::string_view text) {
+  trace_id id;
+  if (text.size() != 32) return std::nullopt;
+  for (std::uint64_t* half : {&id.high, &id.low}) {
+    const char* begin = text.data() + (half == &id.low ? 16 : 0);
+    const auto [end, failed] = std::from_chars(begin, begin + 16, *half, 16);
+    if (failed != std::errc{} || end != begin + 16) return std::nullopt;
+  }
+  return id;
+}
+
 result<search_result> search(const store& s, const traceql::pipeline& query, time_range when, search_limits limits) {
   auto ids = candidates(s, query, when, limits.candidates + 1);
   if (!ids) return ids.error();
@@ -148,6 +149,38 @@ result<std::vector<span_row>> with_details(const store& s, trace_id id) {
   return each_once(std::move(all));
 }
 
+// Many a program says only at its root which job it works on: what is below a span of the job and names no job itself
+// is part of it. `of_job` are those that name it.
+result<void> add_unmarked(const store& s, time_range when, std::vector<span_row>& of_job) {
+  constexpr std::size_t most_traces = 1'000;
+  std::map<trace_id, std::size_t, trace_order> traces;  // and how many spans of each name the job
+  for (const span_row& r : of_job) ++traces[r.trace];
+  if (traces.size() > most_traces) return {};
+  const std::string job = of_job.front().job_id;
+  for (const auto& [id, marked] : traces) {
+    const auto whole = s.trace(id);
+    if (!whole) return whole.error();
+    if (whole->size() <= marked) continue;
+    std::unordered_map<std::uint64_t, std::vector<const span_row*>> children;
+    std::vector<const span_row*> todo;
+    for (const span_row& r : *whole) {
+      if (r.job_id.empty()) children[r.parent.value].push_back(&r);
+      if (r.job_id == job) todo.push_back(&r);
+    }
+    while (!todo.empty()) {
+      const auto below = children.find(todo.back()->id.value);
+      todo.pop_back();
+      if (below == children.end()) continue;
+      for (const span_row* r : below->second) {
+        todo.push_back(r);
+        if (contains(when, r->start_ns)) of_job.push_back(*r);
+      }
+      children.erase(below);  // once, also where a span is its own ancestor
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 result<subject> find_subject(const store& s, std::string_view name, time_range when, std::size_t most_traces) {
@@ -180,6 +213,7 @@ result<subject> find_subject(const store& s, std::string_view name, time_range w
                  " (nor a trace: its id has 32 hexadecimal digits). `telltale traces` lists what there is"};
   }
   out.cut = spans->size() >= max_spans_of_a_job;
+  if (const auto added = add_unmarked(s, when, *spans); !added) return added.error();
   out.traces.push_back(each_once(*std::move(spans)));
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <telltale/core/result.hpp>
@@ -34,9 +35,12 @@ struct search_result {
 };
 result<search_result> search(const store& s, const traceql::pipeline& query, time_range when, search_limits limits);
 
+// 32 hexadecimal digits.
+std::optional<trace_id> parse_trace_id(std::string_view text);
+
 // What a question is about: 32 hexadecimal digits are a trace, what begins with { or ( is a query, anything else a job.
 struct subject {
-  std::vector<std::vector<span_row>> traces;  // a job is one, of all spans that carry its id; never empty
+  std::vector<std::vector<span_row>> traces;  // a job is one, of spans that carry its id and those below; never empty
   bool cut = false;
 };
 // An error begins with "there is no" where it is not there.

@@ -208,7 +208,9 @@ result<imported> read_import(std::string_view text, std::string_view format) {
     } else if (j.is_object() && j.contains("resourceLogs")) {
       out.logs.push_back(dump(j));
     } else {
-      return error{"neither resourceSpans nor resourceLogs: this is no OTLP request"};
+      return error{
+          "this is no OTLP/JSON: it has neither resourceSpans nor resourceLogs. JSON lines of core's sink are imported "
+          "with the format jsonl"};
     }
     return {};
   };

@@ -17,14 +17,20 @@ difference compare(const std::vector<breakdown>& a, const std::vector<breakdown>
   std::map<std::string, phase_change> phases;
   const auto add = [&](const std::vector<breakdown>& side, double phase_change::* count, double phase_change::* ns,
                        double& total) {
-    const auto n = static_cast<double>(side.size());
     for (const breakdown& one : side) {
-      total += static_cast<double>(one.total_ns) / n;
+      total += static_cast<double>(one.total_ns);
       for (const phase_time& p : one.phases) {
         phase_change& c = phases[p.name];
-        c.*count += static_cast<double>(p.count) / n;
-        c.*ns += static_cast<double>(p.wall_ns) / n;
+        c.*count += static_cast<double>(p.count);
+        c.*ns += static_cast<double>(p.wall_ns);
       }
+    }
+    // Sums first: a third three times is not one.
+    const auto n = static_cast<double>(std::max<std::size_t>(1, side.size()));
+    total /= n;
+    for (auto& [_, c] : phases) {
+      c.*count /= n;
+      c.*ns /= n;
     }
   };
   add(a, &phase_change::count_a, &phase_change::a_ns, out.total_a_ns);

@@ -1,4 +1,5 @@
 // A tree as text again.
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -42,6 +43,15 @@ std::string_view spelling(operation o) {
   return all[static_cast<std::size_t>(o)];
 }
 
+// A key as it stands behind a dot: in quotation marks where it would end before its end.
+std::string print_key(const std::string& key) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const bool simple = !key.empty() && is_letter(key.front()) && std::all_of(key.begin(), key.end(), [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
+  });
+  return simple ? key : quoted(key);
+}
+
 std::string print(const field& f) {
   constexpr std::string_view names[] = {"",
                                         "name",
@@ -57,7 +67,7 @@ std::string print(const field& f) {
                                         "trace:id"};
   if (f.what != intrinsic::none) return std::string(names[static_cast<std::size_t>(f.what)]);
   constexpr std::string_view scopes[] = {"", "span", "resource"};
-  return std::string(scopes[static_cast<std::size_t>(f.scope)]) + "." + quoted(f.key);
+  return std::string(scopes[static_cast<std::size_t>(f.scope)]) + "." + print_key(f.key);
 }
 
 // One operand or two, with the operator before or between them.

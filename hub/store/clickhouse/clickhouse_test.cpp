@@ -365,6 +365,7 @@ TEST(ClickHouseConfiguration, IsOneLine) {
   ASSERT_FALSE(sized);
   EXPECT_NE(sized.error().message.find("store.max_age"), std::string::npos) << sized.error().message;
   EXPECT_FALSE(read_configuration("[clickhouse]\nurl = \"a:8123\"\n", "hub.toml"));
+  EXPECT_FALSE(read_configuration("[clickhouse]\nurl = \"http://a\"\n[sampling]\nkeep = 0.5\n", "hub.toml"));
 }
 
 TEST(ClickHouseConfiguration, OfTheExampleIsRead) {
