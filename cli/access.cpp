@@ -84,6 +84,9 @@ class http_access final : public access {
     ::curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
     ::curl_easy_setopt(curl.get(), CURLOPT_NOPROXY, "127.0.0.1,localhost,::1");
     ::curl_easy_setopt(curl.get(), CURLOPT_CONNECTTIMEOUT_MS, 5000L);
+    // Longer than any question may take: a hub that is silent for so long is gone.
+    ::curl_easy_setopt(curl.get(), CURLOPT_LOW_SPEED_LIMIT, 1L);
+    ::curl_easy_setopt(curl.get(), CURLOPT_LOW_SPEED_TIME, 90L);
     ::curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, &receive);
     ::curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &to);
     if (r.method == "POST") {

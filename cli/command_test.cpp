@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ namespace {
 class fake_hub {
  public:
   explicit fake_hub(std::map<std::string, std::string> answers) : answers_(std::move(answers)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -172,8 +173,17 @@ TEST(Command, SaysWhatIsWrong) {
   const outcome nobody = run("store --hub http://127.0.0.1:1");
   EXPECT_EQ(nobody.rc, 1);
   EXPECT_TRUE(nobody.out.starts_with("telltale: no hub answers at http://127.0.0.1:1 (")) << nobody.out;
-  EXPECT_NE(run("frobnicate").rc, 0);
+  const outcome unknown = run("frobnicate");
+  EXPECT_NE(unknown.rc, 0);
+  EXPECT_TRUE(unknown.out.starts_with("telltale: there is no command \"frobnicate\"\n")) << unknown.out;
   EXPECT_NE(run("").rc, 0);
+  const outcome incomplete = run("show");
+  EXPECT_TRUE(incomplete.out.starts_with("telltale: OF is required\n")) << incomplete.out;
+  // Whatever answers there is no hub.
+  fake_hub stranger(std::map<std::string, std::string>{{"/api/v1/traces", "<html>"}});
+  const outcome strange = run("traces --hub " + stranger.url());
+  EXPECT_EQ(strange.rc, 1);
+  EXPECT_TRUE(strange.out.starts_with("telltale: what answered can't be understood: is it a hub")) << strange.out;
   EXPECT_EQ(run("ui --hub " + hub.url() + " </dev/null").out,
             "telltale: ui needs a terminal; `telltale traces` and `telltale show` print\n");
   EXPECT_EQ(run("traces --since yesterday --hub " + hub.url()).rc, 1);
@@ -266,7 +276,7 @@ TEST_F(StoreInADirectory, IsAskedWhereNoHubRuns) {
   EXPECT_NE(none.out.find("there is no store in " + there_ + "/store"), std::string::npos) << none.out;
   {
     const real_hub hub(there_ + "/store");
-    EXPECT_EQ(run("import " + there_ + "/in.json --hub " + hub.url()).out, "1 spans are in the store\n");
+    EXPECT_EQ(run("import " + there_ + "/in.json --hub " + hub.url()).out, "imported 1 span\n");
     const outcome taken = run(with + "traces");
     EXPECT_EQ(taken.rc, 1);
     EXPECT_NE(taken.out.find("open: ask it, with --hub URL in place of --store"), std::string::npos) << taken.out;
@@ -334,6 +344,11 @@ class terminal {
     ended_ = true;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
+  void resize(unsigned short rows, unsigned short columns) {
+    seen_.clear();
+    const winsize size{rows, columns, 0, 0};
+    EXPECT_EQ(::ioctl(terminal_, TIOCSWINSZ, &size), 0);
+  }
   const std::string& seen() const { return seen_; }
 
  private:
@@ -368,6 +383,40 @@ TEST(Viewer, GoesFromTheListToTheWaterfallToDetailAndBreakdown) {
   ASSERT_TRUE(t.shows("points = 4179")) << t.seen();
   t.type("b");
   ASSERT_TRUE(t.shows("25.0 %")) << t.seen();
+  t.type("q");
+  EXPECT_EQ(t.exit_code(), 0);
+}
+
+TEST(Viewer, SearchesAndStaysWhereItIsWhenTheHubGoes) {
+  auto hub = std::make_unique<fake_hub>(answers());
+  terminal t(hub->url());
+  ASSERT_TRUE(t.shows("/ search")) << t.seen();
+  t.type("/");
+  ASSERT_TRUE(t.shows("TraceQL, such as")) << t.seen();
+  t.type("{ .x = 12\x7f }\r");
+  ASSERT_TRUE(t.shows("Enter waterfall")) << t.seen();
+  EXPECT_NE(hub->last_request().find("q=%7B%20.x%20%3D%201%20%7D"), std::string::npos) << hub->last_request();
+  hub.reset();
+  t.type("r");
+  ASSERT_TRUE(t.shows("no hub answers")) << t.seen();
+  t.type("\r");  // of the same message, only the line that was overwritten is drawn again
+  ASSERT_TRUE(t.shows("or name another with --hub URL")) << t.seen();
+  t.type("q");
+  EXPECT_EQ(t.exit_code(), 0);
+}
+
+TEST(Viewer, FitsWhateverTheTerminalIs) {
+  fake_hub hub(answers());
+  terminal t(hub.url());
+  ASSERT_TRUE(t.shows("Enter waterfall")) << t.seen();
+  t.type("\r");
+  ASSERT_TRUE(t.shows("q quit")) << t.seen();
+  t.resize(3, 9);
+  ASSERT_TRUE(t.shows("prove")) << t.seen();
+  t.type("djJKbk");
+  t.resize(40, 150);
+  ASSERT_TRUE(t.shows("q quit")) << t.seen();
+  EXPECT_NE(t.seen().find("multiply"), std::string::npos) << t.seen();
   t.type("q");
   EXPECT_EQ(t.exit_code(), 0);
 }

@@ -188,18 +188,29 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   app.set_version_flag("--version", TELLTALE_VERSION);
-  app.footer(std::string(about_subjects) +
-             "\nThe environment: TELLTALE_HUB (where the hub is), TELLTALE_TOKEN (its token), NO_COLOR;\nof serve and "
-             "store init: TELLTALE_CLICKHOUSE_PASSWORD.");
+  app.footer(
+      std::string(about_subjects) +
+      "\n--hub, --store and --json go with every command that asks.\nThe environment: TELLTALE_HUB (where the hub "
+      "is), TELLTALE_TOKEN (its token), NO_COLOR; of serve and\nstore init: TELLTALE_CLICKHOUSE_PASSWORD.");
+  app.get_formatter()->label("TEXT", "");  // a name says what it is
+  app.failure_message([](const CLI::App* command, const CLI::Error& e) {
+    std::string what = e.what();
+    if (const auto unknown = command->remaining(); !unknown.empty() && command->get_subcommands().empty()) {
+      what = "there is no command \"" + unknown.front() + "\"";
+    }
+    return "telltale: " + what + "\n`telltale --help` and `telltale COMMAND --help` say more.\n";
+  });
   o.hub = environment("TELLTALE_HUB", "http://127.0.0.1:4320");
-  CLI::Option* hub_option = app.add_option("--hub", o.hub, "where the hub is")->capture_default_str();
-  app.add_option("--store", o.store, "a store's directory, to ask it while no hub runs")->excludes(hub_option);
+  CLI::Option* hub_option = app.add_option("--hub", o.hub, "where the hub is")->option_text("URL (" + o.hub + ")");
+  app.add_option("--store", o.store, "a store's directory, to ask it while no hub runs")
+      ->option_text("DIR")
+      ->excludes(hub_option);
   app.add_flag("--json", o.json, "the API's answer as it is");
 
   const auto with_range = [&](CLI::App* c) {
-    c->add_option("--since", o.since, "only what began so long ago: 15m, 2h");
-    c->add_option("--start", o.start, "… at or after this, in nanoseconds since 1970");
-    c->add_option("--end", o.end, "… before this");
+    c->add_option("--since", o.since, "only what began within this time: 15m, 2h")->option_text("TIME");
+    c->add_option("--start", o.start, "… at or after this, in nanoseconds since 1970")->option_text("NS");
+    c->add_option("--end", o.end, "… before this")->option_text("NS");
     return c;
   };
   const auto command = [&](const char* name, const char* what, auto run) {
@@ -211,7 +222,7 @@ int main(int argc, char** argv) {
   CLI::App* c = with_range(command("traces", "the newest traces, or those that a query matches",
                                    [&] { return ask(o, "traces", given({{"q", o.of}}), show_traces); }));
   c->add_option("QUERY", o.of, "TraceQL: '{ name = \"msm\" && duration > 1s }'");
-  c->add_option("--limit", o.limit, "how many (20)");
+  c->add_option("--limit", o.limit, "how many (20)")->option_text("N");
 
   c = command("show", "a trace or a job as a waterfall", [&] { return ask(o, "traces/" + o.of, {}, show_trace); });
   c->add_option("OF", o.of, "a trace or a job")->required();
@@ -235,28 +246,30 @@ int main(int argc, char** argv) {
   c = with_range(command("top", "durations by name: p50, p95, p99, rate, errors",
                          [&] { return ask(o, "top", given({{"q", o.of}}), show_top); }));
   c->add_option("QUERY", o.of, "one filter: '{ .job_id = \"j1\" }'");
-  c->add_option("--limit", o.limit, "how many names (100)");
+  c->add_option("--limit", o.limit, "how many names (100)")->option_text("N");
 
-  c = with_range(command("metrics", "numbers over time", [&] { return metrics(o); }));
+  c = with_range(
+      command("metrics", "numbers over time, by default of the last 15 minutes", [&] { return metrics(o); }));
   c->add_option("QUERY", o.of, "TraceQL: '{ name = \"msm\" } | quantile_over_time(duration, .99) by (.device)'")
       ->required();
-  c->add_option("--steps", o.steps, "how many steps")->capture_default_str();
+  c->add_option("--steps", o.steps, "how many steps (60)")->option_text("N");
 
   c = with_range(command("outliers", "which attributes the slow ones share", [&] {
     return ask(o, "outliers", {{"q", o.of}, {"slow", std::to_string(o.slow)}}, show_outliers);
   }));
   c->add_option("QUERY", o.of, "TraceQL: the spans to look at, such as '{ name = \"msm\" }'")->required();
-  c->add_option("--slow", o.slow, "from which quantile of the durations a span is slow")->capture_default_str();
+  c->add_option("--slow", o.slow, "from which quantile of the durations a span is slow (0.95)")->option_text("Q");
 
   c = with_range(command("logs", "log lines of a trace, a job or a span", [&] {
     return ask(o, "logs", given({{"of", o.of}, {"span", o.span}, {"level", o.level}, {"text", o.text}}), show_logs);
   }));
   c->add_option("OF", o.of, "a trace or a job; without it, all lines");
-  c->add_option("--span", o.span, "only this span's: 16 hexadecimal digits");
-  c->add_option("--level", o.level, "this level and above")
+  c->add_option("--span", o.span, "only this span's: 16 hexadecimal digits")->option_text("SPAN");
+  c->add_option("--level", o.level, "this level and above: trace, debug, info, warn, error or fatal")
+      ->option_text("LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "fatal"}));
-  c->add_option("--text", o.text, "what the message contains");
-  c->add_option("--limit", o.limit, "how many, the newest (1000)");
+  c->add_option("--text", o.text, "what the message contains")->option_text("TEXT");
+  c->add_option("--limit", o.limit, "how many, the newest (1000)")->option_text("N");
 
   command("open", "spans that run now, up to their last sign of life", [&] { return ask(o, "open", {}, show_open); });
 
@@ -267,7 +280,7 @@ int main(int argc, char** argv) {
 
   c = command("tail", "spans as they come", [&] { return tail(o); });
   c->add_option("QUERY", o.of, "only those that its first filter accepts");
-  c->add_option("--limit", o.limit, "end after so many");
+  c->add_option("--limit", o.limit, "end after so many")->option_text("N");
 
   c = command("sql", "one SELECT, read only; docs/hub.md has the tables", [&] {
     request r{"POST", "sql", {}, o.of};
@@ -275,18 +288,20 @@ int main(int argc, char** argv) {
     return print(o, r, show_table);
   });
   c->add_option("SELECT", o.of, "'SELECT name, count(*) FROM spans GROUP BY name'")->required();
-  c->add_option("--limit", o.limit, "how many rows (10000)");
+  c->add_option("--limit", o.limit, "how many rows (10000)")->option_text("N");
 
   c = with_range(command("export", "spans for another program", [&] { return export_file(o); }));
   c->add_option("OF", o.of, "a trace, a job, or a query (all it matches)")->required();
-  c->add_option("--format", o.format, "perfetto, chrome, otlp, jaeger, speedscope, jsonl")
+  c->add_option("--format", o.format, "perfetto, chrome, otlp, jaeger, speedscope or jsonl")
+      ->option_text("FORMAT")
       ->required()
       ->check(CLI::IsMember({"perfetto", "chrome", "otlp", "jaeger", "speedscope", "jsonl"}));
-  c->add_option("-o,--output", o.file, "the file; without it, the output");
+  c->add_option("-o,--output", o.file, "the file; without it, the output")->option_text("FILE");
 
   c = command("import", "spans from a file into the hub", [&] { return import_file(o); });
   c->add_option("FILE", o.file, "OTLP/JSON, or JSON lines of the sink `json`; - is the input")->required();
   c->add_option("--format", o.format, "otlp or jsonl; by default what the name says")
+      ->option_text("FORMAT")
       ->check(CLI::IsMember({"otlp", "jsonl"}));
 
   CLI::App* const store_command =
@@ -303,11 +318,13 @@ int main(int argc, char** argv) {
     return done ? 0 : complain(done.error().message);
   }));
   c->add_option("QUERY", o.of, "only the traces that it matches");
-  c->add_option("--limit", o.limit, "how many traces (100)");
+  c->add_option("--limit", o.limit, "how many traces (100)")->option_text("N");
 
   serve_words words;
   c = store_command->add_subcommand("init", "makes or migrates ClickHouse's tables, and sets how long they keep");
-  c->add_option("--config", words.config, "a TOML file with clickhouse.url; docs/hub.md has its keys")->required();
+  c->add_option("--config", words.config, "a TOML file with clickhouse.url; docs/hub.md has its keys")
+      ->option_text("FILE")
+      ->required();
   c->callback([&] {
     const auto made = init_store(words);
     rc = made ? *made : complain(made.error().message);
@@ -325,16 +342,27 @@ int main(int argc, char** argv) {
     });
     return served ? *served : complain(served.error().message);
   });
-  c->add_option("--config", words.config, "a TOML file; docs/hub.md has its keys");
-  c->add_option("--store", words.directory, "where the data is kept (telltale-data)");
-  c->add_option("--listen", words.listen, "addresses for HTTP (127.0.0.1:4318 for OTLP, 127.0.0.1:4320)");
-  c->add_option("--grpc", words.grpc, "addresses for OTLP/gRPC (127.0.0.1:4317)");
-  c->add_option("--forward", words.forward, "sends on what comes to another receiver: http://HOST:4318");
+  c->add_option("--config", words.config, "a TOML file; docs/hub.md has its keys")->option_text("FILE");
+  c->add_option("--store", words.directory, "where the data is kept (telltale-data)")->option_text("DIR");
+  const auto addresses = [&](const char* name, std::vector<std::string>& to, const char* what) {
+    c->add_option(name, to, what)->delimiter(',')->option_text("HOST:PORT,…");
+  };
+  addresses("--listen", words.listen, "addresses for HTTP (127.0.0.1:4318 for OTLP, 127.0.0.1:4320)");
+  addresses("--grpc", words.grpc, "addresses for OTLP/gRPC (127.0.0.1:4317)");
+  c->add_option("--forward", words.forward, "sends on what comes to another receiver: http://HOST:4318")
+      ->option_text("URL");
   c->add_flag("--check-config", words.check, "only says what is wrong with the configuration");
   c->add_flag("--print-config", words.print, "only shows the configuration that would hold");
 
   app.add_subcommand("recover", "what a process that was killed had recorded last; `telltale recover --help`");
 
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e);
+  } catch (const std::exception& e) {  // an answer of another shape
+    return complain("what answered can't be understood: is it a hub, and of this version? (" + std::string(e.what()) +
+                    ")");
+  }
   return rc;
 }

@@ -28,11 +28,6 @@ std::string coloured(const style& s, const char* colour, const std::string& text
   return s.colour && !text.empty() ? colour + text + plain : text;
 }
 
-std::string thousands(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
 std::string percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
@@ -40,7 +35,7 @@ std::string percent(double share) {
 }
 std::string decimal(double v) {
   char text[48];
-  std::snprintf(text, sizeof text, std::abs(v) >= 100 ? "%.0f" : "%.2f", v);
+  std::snprintf(text, sizeof text, std::abs(v) >= 100 ? "%.0f" : std::abs(v) >= 0.1 || v == 0 ? "%.2f" : "%.2g", v);
   return text;
 }
 std::string duration_of(const json& j, const char* key) {
@@ -66,11 +61,11 @@ std::string notes_of(const json& j) {
   if (it != j.end()) {
     const auto n = [&](const char* key) { return it->value(key, std::uint64_t{0}); };
     if (n("joined_roots") != 0) {
-      out += "note: " + thousands(n("joined_roots")) + " roots were joined below \"(together)\"";
-      if (n("missing_parents") != 0) out += "; " + thousands(n("missing_parents")) + " spans' parents are missing";
+      out += "note: " + thousands(n("joined_roots")) + " roots stand below \"(together)\"";
+      if (n("missing_parents") != 0) out += "; of " + counted(n("missing_parents"), "span") + " the parent is missing";
       out += "\n";
     }
-    if (n("moved") != 0) out += "note: " + thousands(n("moved")) + " spans were moved, their node's clock differs\n";
+    if (n("moved") != 0) out += "note: " + counted(n("moved"), "span") + " moved: their node's clock differs\n";
   }
   if (j.value("cut", false)) out += "note: there was more than the limit; what is shown is a part\n";
   return out;
@@ -96,7 +91,9 @@ std::string show_traces(std::string_view body, const style& s) {
            thousands(x.value("matched", std::uint64_t{0}))});
   }
   if (t.empty()) {
-    return "nothing matches (" + thousands(j.value("looked_at", std::uint64_t{0})) + " traces were looked at)\n";
+    const auto looked_at = j.value("looked_at", std::uint64_t{0});
+    return looked_at == 0 ? "there is no such trace: nothing came yet, or nothing that matches\n"
+                          : "nothing matches (" + counted(looked_at, "trace") + " looked at)\n";
   }
   return t.text(s.colour) + (j.value("cut", false) ? "there may be more: --limit\n" : "");
 }
@@ -131,7 +128,7 @@ std::string show_trace(std::string_view body, const style& s) {
 
   std::string out = coloured(s, bold, text_of(j, "root_name")) + "  trace " + text_of(j, "trace_id");
   if (const std::string job = text_of(j, "job_id"); !job.empty()) out += "  job " + job;
-  out += "  " + duration(whole) + ", " + thousands(rows.size()) + " spans";
+  out += "  " + duration(whole) + ", " + counted(rows.size(), "span");
   if (const auto errors = j.value("errors", std::uint64_t{0}); errors != 0) {
     out += ", " + coloured(s, red, thousands(errors) + " failed");
   }
@@ -158,7 +155,7 @@ std::string show_trace(std::string_view body, const style& s) {
     out += "\n";
   }
   if (lines.size() < rows.size()) {
-    out += "… " + thousands(rows.size() - lines.size()) + " more spans: --all, or `telltale breakdown`\n";
+    out += "… " + counted(rows.size() - lines.size(), "more span") + ": --all, or `telltale breakdown`\n";
   }
   return out;
 }
@@ -166,13 +163,19 @@ std::string show_trace(std::string_view body, const style& s) {
 std::string show_breakdown(std::string_view body, const style& s) {
   const json j = json::parse(body);
   std::string out = coloured(s, bold, text_of(j, "name")) + "  " + duration_of(j, "total_ns") + "\n\n";
+  // The bars give way first, then the names.
+  constexpr std::size_t numbers = 57;
+  constexpr std::size_t widest = 20;
+  std::size_t longest = 5;
+  for (const json& p : j.at("phases")) longest = std::max(longest, columns(text_of(p, "name")));
+  const bool bars = std::min<std::size_t>(longest, 50) + numbers + widest <= s.width;
+  const std::size_t names = std::min<std::size_t>(50, s.width > numbers + 16 ? s.width - numbers : 16);
   text_table t({"phase", ">count", ">wall", ">share", ">busy", ">total", ""});
-  const std::size_t widest = 20;
   for (const json& p : j.at("phases")) {
     const double share = p.value("share", 0.0);
-    t.add({short_text(text_of(p, "name"), 50), thousands(p.value("count", std::uint64_t{0})), duration_of(p, "wall_ns"),
-           percent(share), duration_of(p, "busy_ns"), duration_of(p, "total_ns"),
-           share > 0.0005 ? coloured(s, green, bar(0, share, widest)) : ""});
+    t.add({short_text(text_of(p, "name"), names), thousands(p.value("count", std::uint64_t{0})),
+           duration_of(p, "wall_ns"), percent(share), duration_of(p, "busy_ns"), duration_of(p, "total_ns"),
+           bars && share > 0.0005 ? coloured(s, green, bar(0, share, widest)) : ""});
   }
   return out + t.text(s.colour) + notes_of(j);
 }
@@ -195,7 +198,7 @@ std::string segments_of(const json& j, const style& s) {
            coloured(s, green, bar(from / whole, to / whole, 40))});
   }
   std::string out = t.text(s.colour);
-  if (shown < segments.size()) out += "… " + thousands(segments.size() - shown) + " more segments: --all\n";
+  if (shown < segments.size()) out += "… " + counted(segments.size() - shown, "more segment") + ": --all\n";
   return out;
 }
 
@@ -274,6 +277,8 @@ std::string show_top(std::string_view body, const style& s) {
 std::string show_metrics(std::string_view body, const style& s) {
   const json j = json::parse(body);
   constexpr const char* levels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const bool durations = text_of(j, "unit") == "ns";
+  const auto number = [&](double v) { return durations ? duration(v) : decimal(v); };
   text_table t({"series", ">least", ">most", ">last", "over time"});
   for (const json& line : j.at("series")) {
     std::string labels;
@@ -295,7 +300,7 @@ std::string show_metrics(std::string_view body, const style& s) {
       spark += x < 0 ? " " : levels[std::min<std::size_t>(7, static_cast<std::size_t>(x * 8))];
     }
     if (std::isnan(last)) continue;
-    t.add({labels.empty() ? "all" : short_text(labels, 60), decimal(least), decimal(most), decimal(last), spark});
+    t.add({labels.empty() ? "all" : short_text(labels, 60), number(least), number(most), number(last), spark});
   }
   return (t.empty() ? "there is nothing in that time\n" : t.text(s.colour)) + notes_of(j);
 }
@@ -304,8 +309,8 @@ std::string show_outliers(std::string_view body, const style& s) {
   const json j = json::parse(body);
   const auto slow = j.value("slow", std::uint64_t{0});
   const auto rest = j.value("rest", std::uint64_t{0});
-  std::string out = thousands(slow) + " spans took at least " + duration_of(j, "threshold_ns") + ", " +
-                    thousands(rest) + " were faster\n\n";
+  std::string out = counted(slow, "span") + " took at least " + duration_of(j, "threshold_ns") + ", " +
+                    thousands(rest) + (rest == 1 ? " was" : " were") + " faster\n\n";
   text_table t({"attribute", "", ">of the slow", ">of the rest", ">score"});
   for (const json& a : j.at("attributes")) {
     const auto share = [&](const char* key, std::uint64_t of) {
@@ -323,7 +328,12 @@ std::string show_logs(std::string_view body, const style& s) {
   for (const json& l : j.at("logs")) {
     const int severity = l.value("severity", 0);
     std::string level = text_of(l, "severity_text");
-    if (level.empty()) level = severity >= 17 ? "ERROR" : severity >= 13 ? "WARN" : severity >= 9 ? "INFO" : "DEBUG";
+    if (level.empty())
+      level = severity >= 17   ? "ERROR"
+              : severity >= 13 ? "WARN"
+              : severity >= 9  ? "INFO"
+              : severity >= 5  ? "DEBUG"
+                               : "TRACE";
     level.resize(std::max<std::size_t>(level.size(), 5), ' ');
     out += coloured(s, dim, moment(l.value("time_ns", std::int64_t{0}))) + " " +
            coloured(s, severity >= 17 ? red : plain, level) + " " + text_of(l, "scope") + ": " + text_of(l, "body");
@@ -332,7 +342,7 @@ std::string show_logs(std::string_view body, const style& s) {
     }
     out += "\n";
   }
-  if (out.empty()) out = "there are no lines\n";
+  if (out.empty()) out = "there are no such lines\n";
   return out + notes_of(j);
 }
 
@@ -405,9 +415,10 @@ std::string show_store(std::string_view body, const style&) {
 std::string show_import(std::string_view body, const style&) {
   const json j = json::parse(body);
   const auto n = [&](const char* key) { return j.value(key, std::uint64_t{0}); };
-  std::string out = thousands(n("spans") - std::min(n("spans"), n("rejected"))) + " spans are in the store";
-  if (n("skipped") != 0) out += ", " + thousands(n("skipped")) + " lines were no finished spans";
-  if (n("rejected") != 0) out += ", " + thousands(n("rejected")) + " were rejected (" + text_of(j, "why") + ")";
+  std::string out = "imported " + counted(n("spans") - std::min(n("spans"), n("rejected")), "span");
+  if (n("log_lines") != 0) out += " and " + counted(n("log_lines"), "log line");
+  if (n("skipped") != 0) out += "; left out " + counted(n("skipped"), "line") + " that are no finished span";
+  if (n("rejected") != 0) out += "; refused " + counted(n("rejected"), "record") + ": " + text_of(j, "why");
   return out + "\n";
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "waterfall.hpp"
 
 namespace telltale::cli {
@@ -66,7 +68,31 @@ TEST(Show, AlignsABreakdown) {
             "phase  count      wall   share      busy     total\n"
             "msm    1,200  60.00 ms  60.0 %  70.00 ms  80.00 ms  ████████████\n"
             "job        1  40.00 ms  40.0 %  40.00 ms  100.0 ms  ████████\n"
-            "note: 2 roots were joined below \"(together)\"; 1 spans' parents are missing\n");
+            "note: 2 roots stand below \"(together)\"; of 1 span the parent is missing\n");
+}
+
+TEST(Show, LetsBarsAndThenNamesGiveWayInABreakdown) {
+  const std::string body = R"({"name":"job","total_ns":100,"phases":[{"name":")" + std::string(60, 'a') +
+                           R"(","count":1,"total_ns":100,"busy_ns":100,"wall_ns":100,"share":1.0}]})";
+  for (const std::size_t width : {160u, 120u, 100u, 80u, 40u}) {
+    style s;
+    s.width = width;
+    const std::string text = show_breakdown(body, s);
+    EXPECT_EQ(text.find("█") != std::string::npos, width == 160) << width;
+    for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+      EXPECT_LE(columns(text.substr(at, end - at)), std::max<std::size_t>(width, 80));
+    }
+  }
+}
+
+TEST(Show, GivesNumbersOverTimeTheirUnit) {
+  const std::string series = R"("series":[{"labels":{".device":"gpu0"},"values":[2000000,null,4000000]}],"cut":false})";
+  EXPECT_EQ(show_metrics(R"({"unit":"ns",)" + series, {}),
+            "series           least      most      last  over time\n"
+            ".device=gpu0  2.000 ms  4.000 ms  4.000 ms  ▅ █\n");
+  EXPECT_EQ(show_metrics("{" + series, {}),
+            "series          least     most     last  over time\n"
+            ".device=gpu0  2000000  4000000  4000000  ▅ █\n");
 }
 
 TEST(Show, TellsADifference) {
@@ -109,9 +135,16 @@ TEST(Show, PrintsTablesAndEmptyAnswers) {
             "NULL   3\n"
             "note: there was more than the limit; what is shown is a part\n");
   EXPECT_EQ(show_traces(R"({"traces":[],"looked_at":1200,"cut":false})", {}),
-            "nothing matches (1,200 traces were looked at)\n");
+            "nothing matches (1,200 traces looked at)\n");
+  EXPECT_EQ(show_traces(R"({"traces":[],"looked_at":0,"cut":false})", {}),
+            "there is no such trace: nothing came yet, or nothing that matches\n");
+  EXPECT_EQ(show_import(R"({"spans":1,"log_lines":2,"lines":3,"skipped":0,"rejected":0})", {}),
+            "imported 1 span and 2 log lines\n");
+  EXPECT_EQ(
+      show_import(R"({"spans":3,"lines":9,"skipped":6,"rejected":1,"why":"span \"a\" has no start"})", {}),
+      "imported 2 spans; left out 6 lines that are no finished span; refused 1 record: span \"a\" has no start\n");
   EXPECT_EQ(show_links(R"({"from_here":[],"to_here":[]})", {}), "no links, in either direction\n");
-  EXPECT_EQ(show_logs(R"({"logs":[]})", {}), "there are no lines\n");
+  EXPECT_EQ(show_logs(R"({"logs":[]})", {}), "there are no such lines\n");
   EXPECT_EQ(error_of(R"({"error":"there is no job x"})"), "there is no job x");
   EXPECT_EQ(error_of("<html>"), "<html>");
 }
@@ -123,6 +156,7 @@ TEST(Waterfall, FoldsAndUnfolds) {
   EXPECT_EQ(w.spans()[2].below, 1u);
   EXPECT_EQ(w.spans()[3].depth, 2u);
   EXPECT_NE(w.spans()[2].detail.find("n = 8"), std::string::npos);
+  EXPECT_EQ(w.title(), "job  100.0 ms  4 spans, 1 failed  00000000000000010000000000000001");
   w.fold(2, true);
   EXPECT_EQ(w.visible(), (std::vector<std::size_t>{0, 1, 2}));
   w.fold(1, true);  // nothing below it

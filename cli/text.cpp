@@ -40,6 +40,14 @@ std::string value_text(const json& v) {
 std::string duration(double ns) {
   return ns < 0 ? "-" + render_duration(std::llround(-ns)) : render_duration(std::llround(ns));
 }
+std::string thousands(std::uint64_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+std::string counted(std::uint64_t n, const std::string& what) {
+  return thousands(n) + " " + what + (n == 1 ? "" : "s");
+}
 // "2026-05-08 20:45:12.183", UTC.
 std::string moment(std::int64_t ns) {
   if (ns == 0) return "-";

@@ -14,7 +14,9 @@ std::string clean(const std::string& text);
 std::string text_of(const nlohmann::ordered_json& j, const char* key);  // empty where there is no string
 std::string value_text(const nlohmann::ordered_json& v);
 std::string duration(double ns);
-std::string moment(std::int64_t ns);  // "2026-05-08 20:45:12.183", UTC
+std::string thousands(std::uint64_t n);
+std::string counted(std::uint64_t n, const std::string& what);  // "1 span", "1,200 spans"
+std::string moment(std::int64_t ns);                            // "2026-05-08 20:45:12.183", UTC
 std::string short_text(const std::string& text, std::size_t width);
 std::string bar(double begin, double end, std::size_t width);  // both 0 to 1; at least a sliver
 

@@ -1,19 +1,14 @@
-// Screens on ncurses: a list of traces; a trace's waterfall with a detail below; its breakdown. Each is drawn anew for
-// every key, from what is in memory; the hub is asked when a screen is opened.
+// The viewer's screens: a list of traces; a trace's waterfall with a detail below; its breakdown. Each is drawn anew
+// for every key, from what is in memory; the hub is asked when a screen is opened.
 #include "ui.hpp"
 
-// ncurses' macros (`move`, `clear`, `timeout` …) would replace functions of everybody's.
-#define NCURSES_NOMACROS 1
-#define NCURSES_WIDECHAR 1
-#include <curses.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <clocale>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
 
+#include "screen.hpp"
 #include "show.hpp"
 #include "text.hpp"
 #include "waterfall.hpp"
@@ -23,109 +18,6 @@ namespace telltale::cli {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-enum colours : short { failed_colour = 1, bar_colour = 2, head_colour = 3 };
-
-attr_t in_colour(colours c) {
-  return static_cast<attr_t>(COLOR_PAIR(c));
-}
-
-class terminal {
- public:
-  terminal() {
-    ::setlocale(LC_ALL, "");
-    // The bars are UTF-8 whatever the locale says.
-    if (std::string_view(::setlocale(LC_CTYPE, nullptr)) == "C") ::setlocale(LC_CTYPE, "C.UTF-8");
-    screen_ = ::newterm(nullptr, stdout, stdin);
-    if (screen_ == nullptr) return;
-    ::cbreak();
-    ::noecho();
-    ::keypad(stdscr, TRUE);
-    ::curs_set(0);
-    ::set_escdelay(50);
-    if (::has_colors()) {
-      ::start_color();
-      ::use_default_colors();
-      ::init_pair(failed_colour, COLOR_RED, -1);
-      ::init_pair(bar_colour, COLOR_GREEN, -1);
-      ::init_pair(head_colour, COLOR_CYAN, -1);
-    }
-  }
-  ~terminal() {
-    if (screen_ == nullptr) return;
-    ::endwin();
-    ::delscreen(screen_);
-  }
-  terminal(const terminal&) = delete;
-  terminal& operator=(const terminal&) = delete;
-  explicit operator bool() const noexcept { return screen_ != nullptr; }
-
- private:
-  SCREEN* screen_ = nullptr;
-};
-
-std::size_t height() {
-  return static_cast<std::size_t>(std::max(1, ::getmaxy(stdscr)));
-}
-std::size_t width() {
-  return static_cast<std::size_t>(std::max(1, ::getmaxx(stdscr)));
-}
-
-void put(std::size_t y, std::size_t x, const std::string& text, attr_t how = A_NORMAL) {
-  if (y >= height() || x >= width()) return;
-  ::attrset(static_cast<int>(how));
-  ::mvaddstr(static_cast<int>(y), static_cast<int>(x), short_text(text, width() - x).c_str());
-  ::attrset(A_NORMAL);
-}
-void put_line(std::size_t y, const std::string& text, attr_t how = A_NORMAL) {
-  std::string whole = short_text(text, width());
-  whole.append(width() - std::min(width(), columns(whole)), ' ');
-  put(y, 0, whole, how);
-}
-
-// A list one moves through: which entry, and which stands at the top.
-struct cursor {
-  std::size_t at = 0;
-  std::size_t top = 0;
-
-  // Whether the key was a movement.
-  bool move(int key, std::size_t count, std::size_t page) {
-    const std::size_t last = count == 0 ? 0 : count - 1;
-    switch (key) {
-      case KEY_DOWN:
-      case 'j':
-        at = std::min(at + 1, last);
-        break;
-      case KEY_UP:
-      case 'k':
-        at = at == 0 ? 0 : at - 1;
-        break;
-      case KEY_NPAGE:
-        at = std::min(at + page, last);
-        break;
-      case KEY_PPAGE:
-        at = at < page ? 0 : at - page;
-        break;
-      case KEY_HOME:
-      case 'g':
-        at = 0;
-        break;
-      case KEY_END:
-      case 'G':
-        at = last;
-        break;
-      default:
-        return false;
-    }
-    return true;
-  }
-  void show(std::size_t count, std::size_t page) {
-    at = count == 0 ? 0 : std::min(at, count - 1);
-    page = std::max<std::size_t>(1, page);
-    if (at < top) top = at;
-    if (at >= top + page) top = at - page + 1;
-  }
-};
 
 // What a key leads to: staying, going back, leaving.
 enum class next { stay, back, quit };
@@ -137,73 +29,143 @@ std::vector<std::string> lines_of(const std::string& text) {
   return out;
 }
 
+// Text in lines of a width, broken anywhere.
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns_of_line) {
+  std::vector<std::string> out;
+  for (std::string line : lines_of(text)) {
+    while (columns(line) > columns_of_line) {
+      std::size_t end = 0;
+      for (std::size_t n = 0; n < columns_of_line || (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80; ++end) {
+        if ((static_cast<unsigned char>(line[end]) & 0xc0) != 0x80) ++n;
+      }
+      out.push_back(line.substr(0, end));
+      line.erase(0, end);
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+std::string right(const std::string& text, std::size_t n) {
+  return std::string(columns(text) < n ? n - columns(text) : 0, ' ') + text;
+}
+std::string left(const std::string& text, std::size_t n) {
+  const std::string cut = short_text(text, n);
+  return cut + std::string(n - columns(cut), ' ');
+}
+
 class viewer {
  public:
-  explicit viewer(access& hub) : hub_(hub) {}
+  viewer(access& hub, request list) : hub_(hub), list_(std::move(list)) {}
 
-  result<void> run(const request& list) {
+  result<void> run() {
     cursor c;
-    std::optional<json> traces;
+    json traces = json::array();
+    bool look = true;
     for (;;) {
-      if (!traces) {
-        auto body = ask(list);
-        if (!body) return body.error();
-        traces = json::parse(*body).at("traces");
+      if (look) {
+        look = false;
+        if (auto body = ask(list_); !body) {
+          message_ = body.error().message;
+        } else {
+          refresh(traces, json::parse(*body).at("traces"), c);
+        }
       }
-      draw_list(*traces, c);
+      draw_list(traces, c);
       const int key = ::getch();
       if (key == 'q' || key == 27 || key == ERR) return {};
-      if (key == 'r') traces.reset();
-      if (!traces || c.move(key, traces->size(), height() - 3) || c.at >= traces->size()) continue;
+      look = key == 'r' || (key == '/' && search());
+      if (look || c.move(key, traces.size(), list_page()) || c.at >= traces.size()) continue;
       if (key != '\n' && key != KEY_ENTER && key != KEY_RIGHT && key != 'b') continue;
-      const std::string id = text_of((*traces)[c.at], "trace_id");
-      const result<next> after = key == 'b' ? breakdown(id) : trace(id);
-      if (!after) {
-        message_ = after.error().message;
-      } else if (*after == next::quit) {
-        return {};
-      }
+      const std::string id = text_of(traces[c.at], "trace_id");
+      if (after(key == 'b' ? breakdown(id) : trace(id)) == next::quit) return {};
     }
   }
 
  private:
   result<std::string> ask(const request& r) {
+    put_line(height() - 1, "asking the hub …", A_REVERSE);
+    ::refresh();
     auto answer = hub_.ask(r);
     if (!answer) return answer.error();
     if (answer->status >= 400) return error{error_of(answer->body)};
     return std::move(answer->body);
   }
 
+  // A screen that could not be shown leaves its reason behind.
+  next after(const result<next>& shown) {
+    if (shown) return *shown;
+    message_ = shown.error().message;
+    return next::stay;
+  }
+
+  // The keys, or what there is to say in as many lines as it takes.
   void foot(const std::string& keys) {
-    put_line(height() - 1, message_.empty() ? keys : message_,
-             message_.empty() ? A_REVERSE : A_REVERSE | in_colour(failed_colour));
-    message_.clear();
+    if (message_.empty()) {
+      put_line(height() - 1, keys, A_REVERSE);
+    } else {
+      const std::vector<std::string> lines = wrapped(message_, width());
+      for (std::size_t i = 0; i < lines.size() && i < height(); ++i) {
+        put_line(height() - std::min(lines.size(), height()) + i, lines[i], A_REVERSE | in_colour(failed_colour));
+      }
+      message_.clear();
+    }
     ::refresh();
+  }
+
+  // --- the list ------------------------------------------------------------------------------------------------------
+
+  static std::size_t list_page() { return height() > 2 ? height() - 2 : 1; }
+
+  // New ones stand above: the cursor stays on its trace.
+  static void refresh(json& traces, json now, cursor& c) {
+    const std::string id = c.at < traces.size() ? text_of(traces[c.at], "trace_id") : std::string{};
+    traces = std::move(now);
+    for (std::size_t i = 0; i < traces.size() && c.at != 0; ++i) {
+      if (text_of(traces[i], "trace_id") == id) c.at = i;
+    }
+  }
+
+  bool search() {
+    const auto at = std::find_if(list_.query.begin(), list_.query.end(), [](const auto& p) { return p.first == "q"; });
+    std::string text = at != list_.query.end() ? at->second : std::string{};
+    if (!read_line("TraceQL, such as { duration > 1s }: ", text)) return false;
+    if (at != list_.query.end()) list_.query.erase(at);
+    if (!text.empty()) list_.query.emplace_back("q", text);
+    return true;
   }
 
   void draw_list(const json& traces, cursor& c) {
     ::erase();
-    const std::size_t page = height() > 2 ? height() - 2 : 1;
-    c.show(traces.size(), page);
-    put_line(0, "started (UTC)                  took    spans  failed  name", A_BOLD | in_colour(head_colour));
-    for (std::size_t i = c.top; i < traces.size() && i - c.top < page; ++i) {
+    c.show(traces.size(), list_page());
+    const bool wide = width() >= 110;
+    std::size_t names = 4;
+    for (const json& t : traces) names = std::max(names, columns(text_of(t, "root_name")));
+    const std::size_t fixed = wide ? 55 : 46;
+    names = std::min(names, std::max<std::size_t>(12, (width() > fixed ? width() - fixed : 0) * 2 / 3));
+    put_line(0,
+             left("started (UTC)", wide ? 23 : 14) + "  " + right("took", 10) + right("spans", 9) + right("failed", 8) +
+                 "  " + left("name", names) + "  job",
+             A_BOLD | in_colour(head_colour));
+    for (std::size_t i = c.top; i < traces.size() && i - c.top < list_page(); ++i) {
       const json& t = traces[i];
       const auto errors = t.value("errors", std::uint64_t{0});
-      const auto right = [](const std::string& text, std::size_t n) {
-        return std::string(columns(text) < n ? n - columns(text) : 0, ' ') + text;
-      };
-      std::string line = moment(t.value("start_ns", std::int64_t{0})) + "  " +
-                         right(duration(t.value("duration_ns", 0.0)), 10) + "  " +
-                         right(std::to_string(t.value("spans", std::uint64_t{0})), 7) + "  " +
-                         right(errors == 0 ? "-" : std::to_string(errors), 6) + "  " + text_of(t, "root_name");
-      if (const std::string job = text_of(t, "job_id"); !job.empty()) line += "  job_id=" + job;
+      const std::string started = moment(t.value("start_ns", std::int64_t{0}));
+      std::string line = wide ? started : started.substr(5, 14);
+      line += "  " + right(duration(t.value("duration_ns", 0.0)), 10);
+      line += right(thousands(t.value("spans", std::uint64_t{0})), 9);
+      line += right(errors == 0 ? "-" : thousands(errors), 8) + "  ";
+      line += left(text_of(t, "root_name"), names) + "  " + text_of(t, "job_id");
+      if (t.value("open", std::uint64_t{0}) != 0) line += " (running)";
       attr_t how = errors == 0 ? A_NORMAL : in_colour(failed_colour);
       if (i == c.at) how |= A_REVERSE;
       put_line(1 + i - c.top, line, how);
     }
-    if (traces.empty()) put(1, 0, "no traces yet: r looks again");
-    foot("↑↓ move  Enter waterfall  b breakdown  r again  q quit");
+    if (traces.empty()) put(1, 0, "no traces: nothing came yet, or nothing that matches");
+    foot("↑↓ move  Enter waterfall  b breakdown  / search  r again  q quit");
   }
+
+  // --- a trace -------------------------------------------------------------------------------------------------------
 
   result<next> trace(const std::string& id) {
     auto body = ask({"GET", "traces/" + id, {}, {}});
@@ -211,11 +173,15 @@ class viewer {
     waterfall w(*body);
     cursor c;
     bool detail = false;
+    std::size_t skipped = 0;  // lines of the detail
     for (;;) {
-      draw_waterfall(w, c, detail);
+      draw_waterfall(w, c, detail, skipped);
       const int key = ::getch();
       const std::size_t span = w.visible().empty() ? 0 : w.visible()[c.at];
-      if (c.move(key, w.visible().size(), page_of(detail))) continue;
+      if (c.move(key, w.visible().size(), page_of(detail))) {
+        skipped = 0;
+        continue;
+      }
       switch (key) {
         case 'q':
         case ERR:
@@ -242,16 +208,17 @@ class viewer {
           break;
         case 'd':
           detail = !detail;
+          skipped = 0;
           break;
-        case 'b': {
-          const result<next> after = breakdown(id);
-          if (!after) {
-            message_ = after.error().message;
-          } else if (*after == next::quit) {
-            return next::quit;
-          }
+        case 'J':
+          ++skipped;
           break;
-        }
+        case 'K':
+          skipped = skipped == 0 ? 0 : skipped - 1;
+          break;
+        case 'b':
+          if (after(breakdown(id)) == next::quit) return next::quit;
+          break;
         default:
           break;
       }
@@ -263,51 +230,55 @@ class viewer {
     return detail ? std::max<std::size_t>(1, rows / 2) : rows;
   }
 
-  void draw_waterfall(const waterfall& w, cursor& c, bool detail) {
+  void draw_waterfall(const waterfall& w, cursor& c, bool detail, std::size_t& skipped) {
     ::erase();
     const std::size_t page = page_of(detail);
     c.show(w.visible().size(), page);
-    put_line(0, w.title() + "  " + duration(static_cast<double>(w.duration_ns())), A_BOLD | in_colour(head_colour));
-    const std::size_t names = std::clamp<std::size_t>(width() * 2 / 5, 12, 60);
-    const std::size_t bar_at = names + 13;
-    const auto whole = static_cast<double>(w.duration_ns());
+    put_line(0, w.title(), A_BOLD | in_colour(head_colour));
     for (std::size_t i = c.top; i < w.visible().size() && i - c.top < page; ++i) {
-      const waterfall_span& s = w.spans()[w.visible()[i]];
-      const std::size_t y = 1 + i - c.top;
-      const std::size_t indent = std::min<std::size_t>(2 * s.depth, names / 2);
-      std::string label(indent, ' ');
-      label += s.below == 0 ? "  " : s.folded ? "▸ " : "▾ ";
-      label += s.name;
-      if (s.folded) label += " (" + std::to_string(s.below) + ")";
-      label = short_text(label, names);
-      label.append(names - columns(label), ' ');
-      const std::string took = duration(static_cast<double>(s.duration_ns));
-      attr_t how = s.failed ? in_colour(failed_colour) : A_NORMAL;
-      if (i == c.at) how |= A_REVERSE;
-      put(y, 0, label + " " + std::string(columns(took) < 10 ? 10 - columns(took) : 0, ' ') + took, how);
-      const auto from = static_cast<double>(s.start_ns - w.begin_ns()) / whole;
-      if (width() > bar_at + 8) {
-        put(y, bar_at, bar(from, from + static_cast<double>(s.duration_ns) / whole, width() - bar_at - 1),
-            in_colour(s.failed ? failed_colour : bar_colour));
-      }
+      draw_span(w, w.spans()[w.visible()[i]], 1 + i - c.top, i == c.at);
     }
-    if (detail && !w.visible().empty()) {
-      const std::size_t y = page + 1;
-      put_line(y, std::string(width(), '-'));
-      const std::vector<std::string> lines = lines_of(w.spans()[w.visible()[c.at]].detail);
-      for (std::size_t i = 0; i < lines.size() && y + 2 + i < height(); ++i) put(y + 1 + i, 0, lines[i]);
-    }
-    foot("↑↓ move  Space fold  c fold all  e unfold all  d detail  b breakdown  Esc back  q quit");
+    if (detail && !w.visible().empty()) draw_detail(w.spans()[w.visible()[c.at]].detail, page + 1, skipped);
+    foot(detail ? "↑↓ move  Space fold  c/e fold all  d no detail  J/K scroll it  Esc back  q quit"
+                : "↑↓ move  Space fold  c/e fold all  d detail  b breakdown  Esc back  q quit");
+  }
+
+  static void draw_span(const waterfall& w, const waterfall_span& s, std::size_t y, bool here) {
+    const std::size_t names = std::clamp<std::size_t>(width() * 2 / 5, 12, 60);
+    std::string label(std::min<std::size_t>(2 * s.depth, names / 2), ' ');
+    label += s.below == 0 ? "  " : s.folded ? "▸ " : "▾ ";
+    label += s.name;
+    if (s.folded) label += " (" + thousands(s.below) + ")";
+    attr_t how = s.failed ? in_colour(failed_colour) : A_NORMAL;
+    if (here) how |= A_REVERSE;
+    put(y, 0, left(label, names) + " " + right(duration(static_cast<double>(s.duration_ns)), 10), how);
+    const std::size_t bar_at = names + 13;
+    if (width() <= bar_at + 8) return;
+    const auto whole = static_cast<double>(w.duration_ns());
+    const auto from = static_cast<double>(s.start_ns - w.begin_ns()) / whole;
+    put(y, bar_at, bar(from, from + static_cast<double>(s.duration_ns) / whole, width() - bar_at - 1),
+        in_colour(s.failed ? failed_colour : bar_colour));
+  }
+
+  static void draw_detail(const std::string& detail, std::size_t y, std::size_t& skipped) {
+    const std::vector<std::string> lines = wrapped(detail, width());
+    const std::size_t room = height() > y + 2 ? height() - y - 2 : 1;
+    skipped = std::min(skipped, lines.size() > room ? lines.size() - room : 0);
+    const std::size_t below = lines.size() - std::min(lines.size(), skipped + room);
+    std::string line = below == 0 ? "" : " " + counted(below, "more line") + " below ";
+    for (std::size_t i = columns(line); i < width(); ++i) line.insert(0, "─");
+    put_line(y, line);
+    for (std::size_t i = 0; i < room && skipped + i < lines.size(); ++i) put(y + 1 + i, 0, lines[skipped + i]);
   }
 
   result<next> breakdown(const std::string& id) {
     auto body = ask({"GET", "breakdown", {{"of", id}}, {}});
     if (!body) return body.error();
-    style plain;
-    plain.width = width();
-    const std::vector<std::string> lines = lines_of(show_breakdown(*body, plain));
     cursor c;
     for (;;) {
+      style plain;
+      plain.width = width();
+      const std::vector<std::string> lines = lines_of(show_breakdown(*body, plain));
       ::erase();
       const std::size_t page = height() > 1 ? height() - 1 : 1;
       c.at = std::min(c.at, lines.size() > page ? lines.size() - page : 0);
@@ -323,6 +294,7 @@ class viewer {
   }
 
   access& hub_;
+  request list_;
   std::string message_;
 };
 
@@ -340,7 +312,7 @@ result<void> run_ui(access& hub, const request& list) {
   }
   const terminal t;
   if (!t) return error{"this terminal is not known to ncurses: is TERM set right?"};
-  return viewer(hub).run(list);
+  return viewer(hub, list).run();
 }
 
 }  // namespace telltale::cli

@@ -13,32 +13,39 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+void add_map(std::string& out, const json& r, const char* key) {
+  const auto it = r.find(key);
+  if (it == r.end() || it->empty()) return;
+  out += std::string(key) + "\n";
+  for (const auto& [k, v] : it->items()) out += "  " + clean(k) + " = " + value_text(v) + "\n";
+}
+
+// What one looks for first stands first; ids and where it came from last.
 std::string detail_of(const json& r) {
-  std::string out;
-  for (const auto& [key, value] : r.items()) {
-    if (key == "attributes" || key == "resource") {
-      out += key + "\n";
-      for (const auto& [k, v] : value.items()) out += "  " + clean(k) + " = " + value_text(v) + "\n";
-    } else if (key == "events") {
-      out += "events\n";
-      for (const json& e : value) {
-        const auto after = e.value("time_ns", std::int64_t{0}) - r.value("start_ns", std::int64_t{0});
-        out += "  +" + duration(static_cast<double>(after)) + "  " + text_of(e, "name") + "  " +
-               value_text(e.value("attributes", json::object())) + "\n";
-      }
-    } else if (key == "links") {
-      out += "links\n";
-      for (const json& l : value) {
-        out += "  " + text_of(l, "kind") + "  " + text_of(l, "trace_id") + " " + text_of(l, "span_id") + "\n";
-      }
-    } else if (key == "duration_ns") {
-      out += "duration = " + duration(value.get<double>()) + "\n";
-    } else if (key == "start_ns") {
-      out += "start = " + moment(value.get<std::int64_t>()) + " UTC\n";
-    } else {
-      out += key + " = " + value_text(value) + "\n";
+  const auto start = r.value("start_ns", std::int64_t{0});
+  std::string out = text_of(r, "name") + "  " + duration(r.value("duration_ns", 0.0)) + "  " + moment(start) + " UTC\n";
+  for (const char* key : {"status", "status_message", "state", "job_id", "module_id", "task_id", "phase"}) {
+    const std::string text = text_of(r, key);
+    if (!text.empty() && text != "unset" && text != "ended") out += std::string(key) + " = " + text + "\n";
+  }
+  add_map(out, r, "attributes");
+  if (r.contains("events")) {
+    out += "events\n";
+    for (const json& e : r["events"]) {
+      out += "  +" + duration(static_cast<double>(e.value("time_ns", std::int64_t{0}) - start)) + "  " +
+             text_of(e, "name") + "  " + value_text(e.value("attributes", json::object())) + "\n";
     }
   }
+  if (r.contains("links")) {
+    out += "links\n";
+    for (const json& l : r["links"]) {
+      out += "  " + text_of(l, "kind") + "  " + text_of(l, "trace_id") + " " + text_of(l, "span_id") + "\n";
+    }
+  }
+  for (const char* key : {"service", "scope", "node", "kind", "trace_id", "span_id", "parent_id"}) {
+    if (const std::string text = text_of(r, key); !text.empty()) out += std::string(key) + " = " + text + "\n";
+  }
+  add_map(out, r, "resource");
   return out;
 }
 
@@ -46,7 +53,11 @@ std::string detail_of(const json& r) {
 
 waterfall::waterfall(std::string_view body) {
   const json j = json::parse(body);
-  title_ = text_of(j, "root_name") + "  " + text_of(j, "trace_id");
+  title_ = text_of(j, "root_name") + "  " + duration(j.value("duration_ns", 0.0)) + "  " +
+           counted(j.at("rows").size(), "span");
+  if (const auto errors = j.value("errors", std::uint64_t{0}); errors != 0)
+    title_ += ", " + thousands(errors) + " failed";
+  title_ += "  " + text_of(j, "trace_id");
   begin_ns_ = j.value("start_ns", std::int64_t{0});
   duration_ns_ = std::max<std::int64_t>(1, j.value("duration_ns", std::int64_t{1}));
   const json& rows = j.at("rows");
