@@ -52,6 +52,39 @@ answer ask(std::uint16_t port, const request& r) {
   return out;
 }
 
+// One call of gRPC's, by hand: its status, as the trailer says it.
+std::string call(int port, const std::string& message, bool is_packed) {
+  std::string frame(1, is_packed ? '\1' : '\0');
+  for (int shift = 24; shift >= 0; shift -= 8) frame += static_cast<char>(message.size() >> shift & 255);
+  frame += message;
+  CURL* c = ::curl_easy_init();
+  curl_slist* headers = nullptr;
+  for (const char* h : {"Content-Type: application/grpc", "TE: trailers", "grpc-encoding: gzip", "Expect:"}) {
+    headers = ::curl_slist_append(headers, h);
+  }
+  const std::string url =
+      "http://127.0.0.1:" + std::to_string(port) + "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+  std::string head;
+  const auto take = +[](char* p, std::size_t size, std::size_t n, void* to) {
+    if (to != nullptr) static_cast<std::string*>(to)->append(p, size * n);
+    return size * n;
+  };
+  ::curl_easy_setopt(c, CURLOPT_URL, url.c_str());
+  ::curl_easy_setopt(c, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+  ::curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+  ::curl_easy_setopt(c, CURLOPT_POSTFIELDS, frame.data());
+  ::curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(frame.size()));
+  ::curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, take);
+  ::curl_easy_setopt(c, CURLOPT_HEADERDATA, &head);
+  ::curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take);
+  ::curl_easy_setopt(c, CURLOPT_WRITEDATA, nullptr);
+  ::curl_easy_perform(c);
+  ::curl_slist_free_all(headers);
+  ::curl_easy_cleanup(c);
+  const std::size_t at = head.find("grpc-status: ");
+  return at == std::string::npos ? head : head.substr(at + 13, head.find('\r', at) - at - 13);
+}
+
 std::string packed(std::string_view s) {
   z_stream z{};
   ::deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
@@ -115,7 +148,7 @@ TEST_F(Hub, SaysWhatItLeftOut) {
 
 TEST_F(Hub, RefusesWhatItCannotTake) {
   configuration c;
-  c.http.max_body = 100'000;
+  c.http.max_body = c.grpc.max_body = 100'000;
   start(std::move(c));
   const std::vector<std::string> proto = {"Content-Type: application/x-protobuf"};
   EXPECT_EQ(ask(port_, {.body = "x", .headers = {"Content-Type: text/plain"}}).status, 415);
@@ -132,9 +165,18 @@ TEST_F(Hub, RefusesWhatItCannotTake) {
   EXPECT_NE(bomb.body.find("unpacks to more than 100000 bytes"), std::string::npos) << bomb.body;
   EXPECT_EQ(ask(port_, {.body = "no gzip", .headers = {"Content-Encoding: gzip"}}).status, 400);
   EXPECT_EQ(ask(port_, {.body = "x", .headers = {"Content-Encoding: br"}}).status, 415);
+  const int grpc = hub_->grpc_ports().at(0);
+  const std::string resource_exhausted = "8";
+  const std::string invalid_argument = "3";
+  EXPECT_EQ(call(grpc, packed(std::string(20'000'000, '\0')), true), resource_exhausted);
+  EXPECT_EQ(call(grpc, std::string(200'000, 'x'), false), resource_exhausted);
+  EXPECT_EQ(call(grpc, "\x0a\xff", false), invalid_argument);
   EXPECT_EQ(ask(port_, {.path = "/v1/traces", .get = true}).status, 405);
   EXPECT_EQ(ask(port_, {.path = "/nothing", .get = true}).status, 404);
   EXPECT_EQ(spans(), 0u);
+  const auto good = protobuf_of_json(otlp::signal_kind::traces, request_json({{1, 10}}));
+  EXPECT_EQ(call(grpc, packed(*good), true), "0");
+  EXPECT_EQ(spans(), 1u);
 }
 
 TEST_F(Hub, WantsItsToken) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <telltale/core/breakdown.hpp>
+#include <telltale/core/critical_path.hpp>
 
 namespace {
 
@@ -50,6 +51,27 @@ TEST(TraceTree, MakesARootOfTheFirstOfSpansThatAreTheirOwnAncestors) {
   EXPECT_EQ(tree.spans()[tree.roots()[0]].name, "root");
   EXPECT_EQ(tree.spans()[tree.roots()[1]].name, "first");
   EXPECT_EQ(tree.subtree(tree.roots()[1]).size(), 4u);
+}
+
+// Nothing recurses over the tree, and nothing looks at a span's ancestors one by one.
+TEST(TraceTree, MayBeAMillionDeep) {
+  constexpr std::int64_t depth = 1'000'000;
+  std::vector<trace_span> spans;
+  spans.reserve(depth);
+  for (std::int64_t i = 0; i < depth; ++i) {
+    const auto id = static_cast<std::uint64_t>(i + 1);
+    spans.push_back(span(id, id - 1, i % 2 == 0 ? "even" : "odd", i, 2 * depth - i));
+  }
+  const trace_tree tree(std::move(spans));
+  ASSERT_EQ(tree.roots().size(), 1u);
+  EXPECT_EQ(tree.subtree(tree.roots()[0]).size(), static_cast<std::size_t>(depth));
+  const breakdown b = break_down(tree, tree.roots()[0]);
+  EXPECT_EQ(b.total_ns, 2 * depth);
+  EXPECT_EQ(b.wall_ns("even"), depth);  // two nanoseconds each are its own
+  EXPECT_EQ(b.wall_ns("odd"), depth);
+  const telltale::critical_path path = telltale::find_critical_path(tree, tree.roots()[0]);
+  EXPECT_EQ(path.total_ns, 2 * depth);
+  EXPECT_EQ(path.segments.size(), 2u * depth - 1);
 }
 
 TEST(Breakdown, OfPhasesInARowIsTheirDurations) {

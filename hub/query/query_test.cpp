@@ -67,6 +67,34 @@ TEST(View, MovesAServerWhoseClockIsWrongIntoItsCaller) {
   EXPECT_EQ(view_of({row(1, 0, "job", 0, 100), call, consume}).moved, 0u);
 }
 
+TEST(View, MakesARootOfTheFirstOfSpansThatAreTheirOwnAncestors) {
+  const auto v =
+      view_of({row(1, 0, "job", 0, 100), row(2, 4, "a", 30, 40), row(3, 2, "b", 20, 35), row(4, 3, "c", 25, 28)});
+  EXPECT_EQ(v.joined_roots, 2u);
+  EXPECT_EQ(v.missing_parents, 0u);
+  const breakdown b = break_down(v.tree, v.root);
+  EXPECT_EQ(b.total_ns, 100);
+  std::int64_t walls = 0;
+  for (const phase_time& p : b.phases) walls += p.wall_ns;
+  EXPECT_EQ(walls, 100);
+}
+
+// As deep as no stack of calls is.
+TEST(View, MayBeVeryDeep) {
+  constexpr std::int64_t depth = 200'000;
+  std::vector<span_row> rows;
+  for (std::int64_t i = 0; i < depth; ++i) {
+    const auto id = static_cast<std::uint64_t>(i + 1);
+    rows.push_back(row(id, id - 1, "n", i, 2 * depth - i));
+    rows.back().node = i % 2 == 0 ? "n1" : "n2";
+    rows.back().kind = i % 2 == 0 ? 3 : 2;  // calls and servers, so that clocks are looked at
+  }
+  const auto v = view_of(std::move(rows));
+  EXPECT_EQ(v.joined_roots, 0u);
+  EXPECT_EQ(v.moved, 0u);
+  EXPECT_EQ(break_down(v.tree, v.root).total_ns, 2 * depth);
+}
+
 TEST(Difference, SaysWhichPhaseMadeItSlower) {
   const auto before = broken_down({row(1, 0, "job", 0, 100), row(2, 1, "msm", 0, 40), row(3, 1, "ntt", 40, 80)});
   const auto after = broken_down(
@@ -94,6 +122,8 @@ TEST(Difference, ComparesSetsByTheirMeans) {
   EXPECT_EQ(d.phases[0].name, "msm");
   EXPECT_DOUBLE_EQ(d.phases[0].change_ns, 100);
   EXPECT_DOUBLE_EQ(d.phases[0].share, 1);
+  const difference thirds = compare({fast}, {slow, slow, slow});
+  EXPECT_EQ(thirds.phases[0].count_b, 1.0) << "exactly";
   EXPECT_TRUE(compare({}, {}).phases.empty());
 }
 

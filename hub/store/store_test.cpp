@@ -361,6 +361,36 @@ TEST(StoreDirectory, LetsOldFilesGo) {
   EXPECT_TRUE(s->query("SELECT count(*) FROM spans"));
 }
 
+TEST(StoreDirectory, TakesSpansThatComeADayLate) {
+  constexpr std::int64_t day = 86'400'000'000'000;
+  const temporary_directory d;
+  store_options o;
+  o.directory = d.path();
+  o.rows_per_file = 1;
+  o.max_age_seconds = 2 * 86'400;
+  const std::int64_t now =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const auto put = [&](store& s, const testing::span_spec& one) {
+    const std::uint64_t files = s.stats().files;
+    ASSERT_TRUE(s.append(batch_of({one})));
+    for (int i = 0; i < 600 && s.stats().files == files; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  };
+  const auto look = [&](const store& s) {
+    EXPECT_EQ(s.trace({1, 1})->size(), 2u) << "old and new are one trace";
+    EXPECT_EQ(s.spans("start_ns < " + std::to_string(now - day / 2), "", 10)->size(), 1u);
+    EXPECT_EQ(s.stats().oldest_ns, now - day);
+    EXPECT_EQ(s.stats().newest_ns, now);
+  };
+  {
+    const auto s = opened(o);
+    put(*s, {.trace = 1, .id = 10, .start_ns = now});
+    put(*s, {.trace = 1, .id = 11, .parent = 10, .start_ns = now - day});
+    look(*s);
+  }
+  look(*opened(o));
+}
+
 TEST(StoreDirectory, ThatCannotBeWrittenIsRefused) {
   store_options o;
   o.directory = "/sys/kernel";  // not even by root

@@ -110,6 +110,12 @@ TEST(TraceqlEvaluator, EndsOnSpansThatAreTheirOwnAncestors) {
   EXPECT_EQ(answer("{ name = \"a\" } >> { name = \"c\" }", circle), "3");
   EXPECT_EQ(answer("{ name = \"a\" } << {}", circle), "1 2 3");
   EXPECT_EQ(answer("{ name = \"x\" } >> {}", circle), "");
+  // As deep as no stack of calls is.
+  std::vector<span_row> deep;
+  for (std::uint64_t i = 1; i <= 200'000; ++i)
+    deep.push_back(row(i, i - 1, i == 1 ? "top" : i == 200'000 ? "low" : "n", 0, 9));
+  EXPECT_EQ(answer("{ name = \"top\" } >> { name = \"low\" }", deep), "200000");
+  EXPECT_EQ(answer("{ name = \"low\" } << { name = \"top\" }", deep), "1");
 }
 
 TEST(TraceqlEvaluator, RunsPipelines) {
