@@ -47,6 +47,14 @@ class Network : public Daemon {
     EXPECT_TRUE(c) << c.error().message;
     return std::move(*c);
   }
+  int connect_to_socket() const {
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    std::copy_n(socket().begin(), std::min(socket().size(), sizeof to.sun_path - 1), to.sun_path);
+    const int s = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(::connect(s, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    return s;
+  }
   // An authority NAME.pem, and a certificate NAME-leaf.pem of it for localhost.
   void make_certificates(const std::string& name) const {
     std::ofstream(file("san")) << "subjectAltName=DNS:localhost\n";
@@ -195,15 +203,8 @@ TEST_F(Network, SlowClientsKeepNobodyWaiting) {
   // HTTP/2's preface, settings, and a frame of headers that never ends: a byte at a time.
   const std::string words = std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\4\0\0\0\0\0", 9) +
                             std::string("\0\x3f\xff\1\0\0\0\0\1", 9) + std::string(100, 'a');
-  sockaddr_un to{};
-  to.sun_family = AF_UNIX;
-  std::copy_n(socket().begin(), std::min(socket().size(), sizeof to.sun_path - 1), to.sun_path);
   std::vector<int> slow;
-  for (int i = 0; i < 100; ++i) {
-    const int s = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ASSERT_EQ(::connect(s, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
-    slow.push_back(s);
-  }
+  for (int i = 0; i < 100; ++i) slow.push_back(connect_to_socket());
   const auto c = connect();
   for (std::size_t i = 0; i < words.size(); ++i) {
     for (const int s : slow) (void)!::send(s, &words[i], 1, MSG_NOSIGNAL);
@@ -213,6 +214,82 @@ TEST_F(Network, SlowClientsKeepNobodyWaiting) {
   }
   EXPECT_LT(daemon_.memory("VmRSS"), most(before + (std::size_t{64} << 20)));
   for (const int s : slow) ::close(s);
+}
+
+// HTTP/2 by hand: what a client says that watches jobs and takes `window` bytes of each answer.
+class watching_client {
+ public:
+  watching_client(int socket, std::uint32_t window) : socket_(socket) {
+    const char settings[] = {0, 4, byte(window, 3), byte(window, 2), byte(window, 1), byte(window, 0)};
+    send_all("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, std::string(settings, sizeof settings)));
+  }
+  ~watching_client() { ::close(socket_); }
+  watching_client(const watching_client&) = delete;
+  watching_client& operator=(const watching_client&) = delete;
+
+  void watch(const job_id& id) {
+    const std::uint32_t stream = std::exchange(stream_, stream_ + 2);
+    // POST, http, then names and values as they are.
+    const std::string headers = "\x83\x86\x04" + text("/telltale.prover.v1.Prover/Watch") + "\x01" + text("localhost") +
+                                std::string(1, '\0') + text("content-type") + text("application/grpc") +
+                                std::string(1, '\0') + text("te") + text("trailers");
+    const std::string message = "\x0a" + text(id.value);
+    const auto size = static_cast<std::uint32_t>(message.size());
+    const char prefix[] = {0, byte(size, 3), byte(size, 2), byte(size, 1), byte(size, 0)};
+    send_all(frame(1, 4, stream, headers) + frame(0, 1, stream, std::string(prefix, sizeof prefix) + message));
+  }
+  // What comes until `words` are in it.
+  std::string read_until(std::string_view words) const {
+    std::string all;
+    char part[4096];
+    while (all.find(words) == std::string::npos) {
+      const ssize_t n = ::recv(socket_, part, sizeof part, 0);
+      if (n <= 0) break;
+      all.append(part, static_cast<std::size_t>(n));
+    }
+    return all;
+  }
+
+ private:
+  static char byte(std::uint32_t n, unsigned i) { return static_cast<char>(n >> (8 * i)); }
+  static std::string text(std::string_view s) { return static_cast<char>(s.size()) + std::string(s); }
+  static std::string frame(char type, char flags, std::uint32_t stream, const std::string& payload) {
+    const auto size = static_cast<std::uint32_t>(payload.size());
+    const char head[] = {byte(size, 2),   byte(size, 1),   byte(size, 0),   type,           flags,
+                         byte(stream, 3), byte(stream, 2), byte(stream, 1), byte(stream, 0)};
+    return std::string(head, sizeof head) + payload;
+  }
+  void send_all(const std::string& bytes) const {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+
+  int socket_;
+  std::uint32_t stream_ = 1;
+};
+
+// Watchers whose client takes nothing: each holds one step, nobody waits for them, and the daemon ends without them.
+TEST_F(Network, WatchersThatReadNothingKeepNobodyWaiting) {
+  start();
+  const auto c = connect();
+  ASSERT_EQ(how(c->prove(ask(), 60s, false)), outcome::completed);
+  const std::size_t before = daemon_.memory("VmRSS");
+  watching_client deaf(connect_to_socket(), 0);
+  watching_client listening(connect_to_socket(), 1 << 16);
+  std::vector<job_id> jobs;
+  for (int i = 0; i < 20; ++i) {
+    const auto a = c->submit(ask("watched " + std::to_string(i)));
+    ASSERT_TRUE(std::holds_alternative<accepted>(a)) << message(a);
+    jobs.push_back(std::get<accepted>(a).id);
+    for (int k = 0; k < 4; ++k) deaf.watch(jobs.back());
+  }
+  listening.watch(jobs.back());
+  for (const job_id& id : jobs) EXPECT_EQ(how(c->await(id, 60s)), outcome::completed);
+  EXPECT_NE(listening.read_until(jobs.back().value), "") << "this is how one watches";
+  EXPECT_LT(daemon_.memory("VmRSS"), most(before + (std::size_t{64} << 20)));
+  EXPECT_EQ(how(c->prove(ask(), 60s, false)), outcome::completed);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(daemon_.end(SIGTERM), 0) << daemon_.log();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
 }
 
 }  // namespace
