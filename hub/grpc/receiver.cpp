@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "hub/receive/inflate.hpp"
 #include "hub/store/priority.hpp"
 
 namespace telltale::hub {
@@ -22,8 +23,9 @@ std::optional<otlp::signal_kind> signal_of(const std::string& method) {
 // One call: a message in, a message out. It deletes itself when gRPC is done with it.
 class call final : public grpc::ServerGenericBidiReactor {
  public:
-  call(grpc::GenericCallbackServerContext* context, receiver& to, const std::string& authorization)
-      : signal_(signal_of(context->method())), to_(to) {
+  call(grpc::GenericCallbackServerContext* context, receiver& to, const std::string& authorization,
+       std::uint64_t max_body)
+      : signal_(signal_of(context->method())), to_(to), max_body_(max_body) {
     if (!signal_) {
       Finish({grpc::StatusCode::UNIMPLEMENTED, "this hub takes OTLP: " + std::string(otlp::grpc_paths[0]) +
                                                    " and its "
@@ -57,6 +59,15 @@ class call final : public grpc::ServerGenericBidiReactor {
     for (const grpc::Slice& s : slices) bytes.append(reinterpret_cast<const char*>(s.begin()), s.size());
     slices.clear();
     request_.Clear();
+    if (bytes.starts_with("\x1f\x8b")) {  // gzip: no protobuf begins so
+      inflated unpacked = inflate(bytes, max_body_);
+      if (unpacked.what != inflated::outcome::whole) {
+        const bool large = unpacked.what == inflated::outcome::too_large;
+        Finish({large ? grpc::StatusCode::RESOURCE_EXHAUSTED : grpc::StatusCode::INVALID_ARGUMENT, unpacked.bytes});
+        return;
+      }
+      bytes = std::move(unpacked.bytes);
+    }
     const received got = to_.receive(*signal_, std::move(bytes));
     switch (got.what) {
       case received::outcome::malformed:
@@ -78,26 +89,30 @@ class call final : public grpc::ServerGenericBidiReactor {
  private:
   std::optional<otlp::signal_kind> signal_;
   receiver& to_;
+  std::uint64_t max_body_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer answer_;
 };
 
 class service final : public grpc::CallbackGenericService {
  public:
-  service(receiver& to, std::string authorization) : to_(to), authorization_(std::move(authorization)) {}
+  service(receiver& to, std::string authorization, std::uint64_t max_body)
+      : to_(to), authorization_(std::move(authorization)), max_body_(max_body) {}
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
-    return new call(context, to_, authorization_);
+    return new call(context, to_, authorization_, max_body_);
   }
 
  private:
   receiver& to_;
   std::string authorization_;
+  std::uint64_t max_body_;
 };
 
 }  // namespace
 
 struct grpc_server::state {
-  explicit state(receiver& to, std::string authorization) : generic(to, std::move(authorization)) {}
+  state(receiver& to, std::string authorization, std::uint64_t max_body)
+      : generic(to, std::move(authorization), max_body) {}
   service generic;
   std::vector<int> ports;
   std::unique_ptr<grpc::Server> server;
@@ -112,7 +127,8 @@ const std::vector<int>& grpc_server::ports() const noexcept {
 }
 
 result<std::unique_ptr<grpc_server>> grpc_server::start(const grpc_settings& settings, receiver& to) {
-  auto s = std::make_unique<state>(to, settings.token.empty() ? std::string{} : "Bearer " + settings.token);
+  auto s = std::make_unique<state>(to, settings.token.empty() ? std::string{} : "Bearer " + settings.token,
+                                   settings.max_body);
   std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
   if (!settings.tls_certificate.empty()) {
     grpc::SslServerCredentialsOptions o;
@@ -126,6 +142,9 @@ result<std::unique_ptr<grpc_server>> grpc_server::start(const grpc_settings& set
   }
   builder.RegisterCallbackGenericService(&s->generic);
   builder.SetMaxReceiveMessageSize(static_cast<int>(settings.max_body));
+  // gRPC would unpack all of a message before it looks at its size; we stop at the limit. It says no to deflate.
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   grpc::ResourceQuota quota("hub");
   quota.Resize(settings.max_memory);

@@ -4,7 +4,6 @@
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,8 @@
 #include <cstring>
 #include <optional>
 #include <system_error>
+
+#include "hub/receive/inflate.hpp"
 
 namespace telltale::hub {
 
@@ -99,26 +100,6 @@ constexpr std::string_view plain = "text/plain; charset=utf-8";
 bool is_loopback(std::string_view address) {
   const auto e = parse_address(address);
   return e && (e->host == "localhost" || e->host == "::1" || e->host.starts_with("127."));
-}
-
-result<std::string> inflate(std::string_view packed, std::uint64_t limit) {
-  z_stream z{};
-  if (::inflateInit2(&z, 15 + 32) != Z_OK) return error{"no memory to unpack the request"};  // gzip or zlib
-  const std::unique_ptr<z_stream, int (*)(z_stream*)> kept(&z, &::inflateEnd);
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-  z.avail_in = static_cast<uInt>(packed.size());
-  std::string out;
-  for (;;) {
-    const std::size_t before = out.size();
-    out.resize(std::min<std::uint64_t>(std::max<std::size_t>(before * 2, 65536), limit + 1));
-    z.next_out = reinterpret_cast<Bytef*>(out.data() + before);
-    z.avail_out = static_cast<uInt>(out.size() - before);
-    const int code = ::inflate(&z, Z_NO_FLUSH);
-    out.resize(out.size() - z.avail_out);
-    if (out.size() > limit) return error{"the request unpacks to more than " + std::to_string(limit) + " bytes"};
-    if (code == Z_STREAM_END) return out;
-    if (code != Z_OK || (z.avail_in == 0 && z.avail_out != 0)) return error{"the request is no whole gzip stream"};
-  }
 }
 
 struct http_server::state {
@@ -244,13 +225,13 @@ struct http_server::state {
         &q);
     const std::string coding = lower(q.header("content-encoding"));
     if (coding == "gzip" || coding == "deflate") {
-      auto unpacked = inflate(r.body, settings.max_body);
-      if (!unpacked) {
-        const bool bomb = unpacked.error().message.find("more than") != std::string::npos;
-        return refuse(c, {bomb ? 413 : 400, std::string(plain), unpacked.error().message + "\n", {}, {}});
+      inflated unpacked = inflate(r.body, settings.max_body);
+      if (unpacked.what != inflated::outcome::whole) {
+        const int status = unpacked.what == inflated::outcome::too_large ? 413 : 400;
+        return refuse(c, {status, std::string(plain), unpacked.bytes + "\n", {}, {}});
       }
-      if (!r.count(unpacked->size())) return refuse(c, try_later("too many requests at once; send again\n"));
-      r.body = std::move(*unpacked);
+      if (!r.count(unpacked.bytes.size())) return refuse(c, try_later("too many requests at once; send again\n"));
+      r.body = std::move(unpacked.bytes);
     } else if (!coding.empty() && coding != "identity") {
       return refuse(c, {415, std::string(plain), "of content encodings there is gzip, and none\n", {}, {}});
     }

@@ -40,8 +40,6 @@ class http_server {
   std::unique_ptr<state> state_;
 };
 
-// Unpacks gzip or zlib. Fails where it is neither, or where more than `limit` bytes would come out.
-result<std::string> inflate(std::string_view packed, std::uint64_t limit);
 // Whether an address like "127.0.0.1:4320" can be reached from this machine only.
 bool is_loopback(std::string_view address);
 

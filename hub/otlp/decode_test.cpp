@@ -209,6 +209,15 @@ TEST(Json, SaysWhatIsWrong) {
   }
 }
 
+// So that a receiver that it is sent on to gets it.
+TEST(Json, KeepsWhatTheHubDoesNot) {
+  const auto wire = protobuf_of_json(
+      signal_kind::traces,
+      R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"flags":257,"droppedEventsCount":3}],"schemaUrl":"u"}]}]})");
+  ASSERT_TRUE(wire) << wire.error().message;
+  EXPECT_EQ(*wire, std::string("\x0a\x0f\x12\x0d\x12\x08\x60\x03\x85\x01\x01\x01\0\0\x1a\x01u", 17));
+}
+
 TEST(Answer, SaysWhatWasRejected) {
   EXPECT_EQ(answer_protobuf(signal_kind::traces, 0, ""), "");
   EXPECT_EQ(answer_protobuf(signal_kind::traces, 3, "why"), std::string("\x0a\x07\x08\x03\x12\x03why"));

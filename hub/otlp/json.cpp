@@ -45,19 +45,27 @@ constexpr member any_members[] = {{otlp::any_value::string_value, form::text},
                                   {{7, "bytesValue"}, form::base64}};
 constexpr message_type any_value{"AnyValue", any_members};
 
-constexpr member resource_members[] = {{otlp::resource::attributes, form::message, true, &key_value}};
+// Fields that the hub doesn't keep stand here as well: a request that goes on to another receiver goes on whole.
+constexpr member resource_members[] = {{otlp::resource::attributes, form::message, true, &key_value},
+                                       {{2, "droppedAttributesCount"}, form::integer}};
 constexpr message_type resource{"Resource", resource_members};
 constexpr member scope_members[] = {{otlp::instrumentation_scope::name, form::text},
-                                    {otlp::instrumentation_scope::version, form::text}};
+                                    {otlp::instrumentation_scope::version, form::text},
+                                    {{3, "attributes"}, form::message, true, &key_value},
+                                    {{4, "droppedAttributesCount"}, form::integer}};
 constexpr message_type scope{"InstrumentationScope", scope_members};
 
 constexpr member event_members[] = {{otlp::span_event::time, form::fixed64},
                                     {otlp::span_event::name, form::text},
-                                    {otlp::span_event::attributes, form::message, true, &key_value}};
+                                    {otlp::span_event::attributes, form::message, true, &key_value},
+                                    {{4, "droppedAttributesCount"}, form::integer}};
 constexpr message_type event{"Event", event_members};
 constexpr member link_members[] = {{otlp::span_link::trace_id, form::id},
                                    {otlp::span_link::span_id, form::id},
-                                   {otlp::span_link::attributes, form::message, true, &key_value}};
+                                   {{3, "traceState"}, form::text},
+                                   {otlp::span_link::attributes, form::message, true, &key_value},
+                                   {{5, "droppedAttributesCount"}, form::integer},
+                                   {{6, "flags"}, form::fixed32}};
 constexpr message_type link{"Link", link_members};
 constexpr member status_members[] = {{otlp::span_status::message, form::text},
                                      {otlp::span_status::code, form::integer}};
@@ -71,8 +79,12 @@ constexpr member span_members[] = {{otlp::span::trace_id, form::id},
                                    {otlp::span::start_time, form::fixed64},
                                    {otlp::span::end_time, form::fixed64},
                                    {otlp::span::attributes, form::message, true, &key_value},
+                                   {otlp::span::dropped_attributes, form::integer},
                                    {otlp::span::events, form::message, true, &event},
+                                   {otlp::span::dropped_events, form::integer},
                                    {otlp::span::links, form::message, true, &link},
+                                   {otlp::span::dropped_links, form::integer},
+                                   {otlp::span::flags, form::fixed32},
                                    {otlp::span::status, form::message, false, &status}};
 constexpr message_type span_type{"Span", span_members};
 
@@ -81,6 +93,7 @@ constexpr member log_members[] = {{otlp::log_record::time, form::fixed64},
                                   {otlp::log_record::severity_text, form::text},
                                   {otlp::log_record::body, form::message, false, &any_value},
                                   {otlp::log_record::attributes, form::message, true, &key_value},
+                                  {{7, "droppedAttributesCount"}, form::integer},
                                   {otlp::log_record::flags, form::fixed32},
                                   {otlp::log_record::trace_id, form::id},
                                   {otlp::log_record::span_id, form::id},
@@ -92,7 +105,8 @@ constexpr member number_members[] = {{otlp::number_point::start_time, form::fixe
                                      {otlp::number_point::time, form::fixed64},
                                      {otlp::number_point::as_double, form::real},
                                      {otlp::number_point::as_int, form::fixed64},
-                                     {otlp::number_point::attributes, form::message, true, &key_value}};
+                                     {otlp::number_point::attributes, form::message, true, &key_value},
+                                     {{8, "flags"}, form::integer}};
 constexpr message_type number_point{"NumberDataPoint", number_members};
 constexpr member histogram_members[] = {{otlp::histogram_point::start_time, form::fixed64},
                                         {otlp::histogram_point::time, form::fixed64},
@@ -100,7 +114,10 @@ constexpr member histogram_members[] = {{otlp::histogram_point::start_time, form
                                         {otlp::histogram_point::sum, form::real},
                                         {otlp::histogram_point::bucket_counts, form::fixed64, true},
                                         {otlp::histogram_point::bounds, form::real, true},
-                                        {otlp::histogram_point::attributes, form::message, true, &key_value}};
+                                        {otlp::histogram_point::attributes, form::message, true, &key_value},
+                                        {{10, "flags"}, form::integer},
+                                        {{11, "min"}, form::real},
+                                        {{12, "max"}, form::real}};
 constexpr message_type histogram{"HistogramDataPoint", histogram_members};
 constexpr member buckets_members[] = {{otlp::exponential_buckets::offset, form::zigzag},
                                       {otlp::exponential_buckets::counts, form::integer, true}};
@@ -113,7 +130,11 @@ constexpr member exponential_members[] = {{otlp::exponential_point::attributes, 
                                           {otlp::exponential_point::scale, form::zigzag},
                                           {otlp::exponential_point::zero_count, form::fixed64},
                                           {otlp::exponential_point::positive, form::message, false, &buckets},
-                                          {otlp::exponential_point::negative, form::message, false, &buckets}};
+                                          {otlp::exponential_point::negative, form::message, false, &buckets},
+                                          {{10, "flags"}, form::integer},
+                                          {{12, "min"}, form::real},
+                                          {{13, "max"}, form::real},
+                                          {{14, "zeroThreshold"}, form::real}};
 constexpr message_type exponential{"ExponentialHistogramDataPoint", exponential_members};
 template <const message_type& Points>
 constexpr member data_members[] = {{otlp::metric_data::points, form::message, true, &Points},
@@ -134,10 +155,12 @@ constexpr message_type metric_type{"Metric", metric_members};
 template <std::size_t S, const message_type& Record>
 struct request_of {
   static constexpr member of_scope[] = {{otlp::scope_records::scope, form::message, false, &scope},
-                                        {otlp::scope_records::records[S], form::message, true, &Record}};
+                                        {otlp::scope_records::records[S], form::message, true, &Record},
+                                        {{3, "schemaUrl"}, form::text}};
   static constexpr message_type scopes{"ScopeRecords", of_scope};
   static constexpr member of_resource[] = {{otlp::resource_records::resource, form::message, false, &resource},
-                                           {otlp::resource_records::scopes[S], form::message, true, &scopes}};
+                                           {otlp::resource_records::scopes[S], form::message, true, &scopes},
+                                           {{3, "schemaUrl"}, form::text}};
   static constexpr message_type resources{"ResourceRecords", of_resource};
   static constexpr member members[] = {{otlp::export_request::resources[S], form::message, true, &resources}};
   static constexpr message_type request{"request", members};

@@ -31,7 +31,6 @@ result<void> forwarder::send(otlp::signal_kind signal, std::string request) {
   {
     const std::lock_guard lock(mutex_);
     if (bytes_ + request.size() > settings_.max_queue) {
-      ++lost_;
       return error{settings_.url + " takes requests more slowly than they come; send again a little later"};
     }
     bytes_ += request.size();

@@ -25,9 +25,11 @@ class forwarder {
   explicit forwarder(forward_settings settings);
   ~forwarder();  // what waits gets two seconds
 
-  // Fails where too much waits. What can't be sent is tried again as the other side asks (429, 502, 503, 504, or no
-  // answer), for five minutes; what it refuses is counted as lost.
+  // Fails where too much waits: whoever can't have it sent again counts it with lose(). What can't be sent is tried
+  // again as the other side asks (429, 502, 503, 504, or no answer), for five minutes; what it refuses is counted as
+  // lost.
   result<void> send(otlp::signal_kind signal, std::string request);
+  void lose() noexcept { ++lost_; }
 
   std::uint64_t sent() const noexcept { return sent_; }  // requests
   std::uint64_t lost() const noexcept { return lost_; }

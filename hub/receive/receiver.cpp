@@ -25,8 +25,8 @@ received receiver::receive(otlp::signal_kind signal, std::string request) {
   }
   const std::shared_ptr<const batch> kept = *b;
   if (const auto appended = store_->append(kept); !appended) return unavailable(appended.error().message);
-  // It is kept: whether it also goes on decides nothing, and is counted there.
-  if (forward_ != nullptr) (void)forward_->send(signal, kept->body);
+  // It is kept, so its sender won't send it again: what can't go on as well is lost to the other side.
+  if (forward_ != nullptr && !forward_->send(signal, kept->body)) forward_->lose();
   n.records += kept->records();
   n.rejected += kept->rejected;
   n.shortened += kept->shortened;
