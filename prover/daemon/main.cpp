@@ -165,7 +165,7 @@ int run(int argc, char** argv) {
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);  // before any thread
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the journal's, and no end
-  return_freed_memory();
+  keep_freed_memory();
   if (auto started = telltale::start(); !started) return fail(bad_configuration, started.error());
   telltale::name_thread("main");
   telltale::capture_grpc_log();

@@ -107,9 +107,13 @@ std::optional<std::size_t> peak_probe::growth() const {
   return *peak - std::min(*peak, *before_);
 }
 
-void return_freed_memory() {
-  // Setting it also switches off that it rises by itself up to 32 MiB.
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+std::size_t kept_by_heap() {
+  return mallinfo2().fordblks;
+}
+
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
 }
 
 }  // namespace prover::daemon

@@ -44,6 +44,11 @@ class stage_recorder final : public stage_listener {
   steady_time since_;
 };
 
+// Before memory is allocated that has been reserved.
+void leave_room_for_reserved(std::size_t free) {
+  if (kept_by_heap() > free) give_back_heap();
+}
+
 }  // namespace
 
 void service::inside::load(const scheduler::load_work& w, lock_type& lock) {
@@ -52,7 +57,9 @@ void service::inside::load(const scheduler::load_work& w, lock_type& lock) {
   bool alone = begin_action();
   const auto begun = actions_begun_;
   const bool measured = alone && d.in_process_memory() && scheduler_.sizes().wants_load(k.name);
+  const std::size_t free = scheduler_.memory().free();
   lock.unlock();
+  leave_room_for_reserved(free);
   const auto from = steady_clock::now();
   std::optional<std::size_t> peak;
   scheduler::load_outcome what = failure{failure_class::memory, "there was not enough memory for key \"" + k.key +
@@ -89,6 +96,7 @@ void service::inside::unload(scheduler::unload_work w, lock_type& lock) {
   {
     TELLTALE_SPAN("unload_parameters", "kind"_a = text{k.name}, "device"_a = text{devices_[w.device]->name()});
     w.key.reset();
+    give_back_heap();  // who evicts it wants to see its memory free
   }
   TELLTALE_INFO("key {kind} is no longer resident", "kind"_a = text{k.name});
   lock.lock();
@@ -136,7 +144,9 @@ std::variant<witness, failure> service::inside::make_witness(const scheduler::pr
 
 void service::inside::prepare(const scheduler::preparation& w, lock_type& lock) {
   (void)begin_action();
+  const std::size_t free = scheduler_.memory().free();
   lock.unlock();
+  leave_room_for_reserved(free);
   std::vector<interval> parts;
   auto what = [&] {
     const job_trace::inside here(w.job->trace);
@@ -155,7 +165,9 @@ void service::inside::prove(scheduler::proof_work w, lock_type& lock) {
   bool alone = begin_action();
   const auto begun = actions_begun_;
   const bool measured = alone && d.in_process_memory() && scheduler_.sizes().wants_proof(k.name);
+  const std::size_t free = scheduler_.memory().free();
   lock.unlock();
+  leave_room_for_reserved(free);
   std::optional<std::size_t> peak;
   stage_recorder recorder(j, j.pieces[w.piece].stage, notices_);
   device::proved what = device::fault{};
