@@ -48,7 +48,7 @@ scheduler::places scheduler::count_places(steady_time now) const {
   u.of_cold_kind.resize(kinds_.size());
   u.generating.resize(kinds_.size());
   for (const auto& d : devices_) u.all += d.healthy(now) ? d.traits.lanes + std::max(1U, limits_.prepared_ahead) : 0;
-  for_pieces([&](const job_record& j, const piece& p, std::size_t i) {
+  for_begun([&](const job_record& j, const piece& p, std::size_t i) {
     if (!p.holds_key()) return;
     if (at(j.kind, p.device).at != key_state::loaded) {
       ++u.of_cold_kind[j.kind];
@@ -67,10 +67,20 @@ scheduler::places scheduler::count_places(steady_time now) const {
 // At most so many pieces are on their way at once: more would hold memory without being proved any sooner. Those whose
 // key is still being loaded, or whose witness a program makes, are counted apart, per kind: so neither a cold kind nor
 // one whose generator hangs stops the others. And whoever comes before all that wait needs no place.
-bool scheduler::has_place(const places& u, const candidate& c) const {
-  if (!is_loaded(c.job->kind)) return u.of_cold_kind[c.job->kind] < std::max(1U, limits_.prepared_ahead);
-  if (is_generated(*c.job, c.piece) && u.generating[c.job->kind] >= std::max(1U, limits_.prepared_ahead)) return false;
-  return u.taken < u.all || c.order.level > u.highest;
+bool scheduler::has_place(const places& u, std::size_t kind, std::int64_t level) const {
+  if (!is_loaded(kind)) return u.of_cold_kind[kind] < std::max(1U, limits_.prepared_ahead);
+  return u.taken < u.all || level > u.highest;
+}
+
+std::optional<scheduler::candidate> scheduler::with_place(const places& u, rank order, job_record& j,
+                                                          std::size_t from) const {
+  if (!has_place(u, j.kind, order.level)) return std::nullopt;
+  const bool no_generated = is_loaded(j.kind) && u.generating[j.kind] >= std::max(1U, limits_.prepared_ahead);
+  for (order.piece = from; order.piece < j.pieces.size(); ++order.piece) {
+    if (j.pieces[order.piece].at != piece::state::queued || (no_generated && is_generated(j, order.piece))) continue;
+    return candidate{order, &j, order.piece};
+  }
+  return std::nullopt;
 }
 
 // ---- where
@@ -120,47 +130,62 @@ std::vector<scheduler::target> scheduler::targets(std::size_t kind, steady_time 
 
 void scheduler::admit(steady_time now) {
   places u = count_places(now);
-  std::vector<candidate> queue;
-  for_pieces([&](job_record& j, piece& p, std::size_t i) {
-    if (p.at != piece::state::queued) return;
-    p.reason = wait_reason::turn;
-    const candidate c{rank_of(j, i, now), &j, i};
-    if (has_place(u, c)) queue.push_back(c);
-  });
+  std::vector<candidate> candidates;  // of each job the first piece that hasn't been tried
+  for (queued_job& q : queue_) {
+    if (std::exchange(q.blocked, false)) {
+      for (auto& p : q.job->pieces) {
+        if (p.at == piece::state::queued) p.reason = wait_reason::turn;
+      }
+    }
+    const rank order{level_of(q.priority, now - q.accepted, limits_.ageing), q.deadline, q.sequence, 0};
+    if (!has_place(u, q.kind, order.level)) continue;
+    if (const auto c = with_place(u, order, *q.job, 0)) candidates.push_back(*c);
+  }
   // Mostly one or none is taken, so they are not sorted.
-  while (!queue.empty()) {
-    const auto first =
-        std::min_element(queue.begin(), queue.end(), [](const auto& a, const auto& b) { return a.order < b.order; });
-    const candidate c = *first;
-    *first = queue.back();
-    queue.pop_back();
-    auto& p = c.job->pieces[c.piece];
-    if (p.at != piece::state::queued || !has_place(u, c))
-      continue;  // its job has ended, or a place was taken meanwhile
-    switch (try_to_admit(c, now)) {
+  while (!candidates.empty()) {
+    const auto first = std::min_element(candidates.begin(), candidates.end(),
+                                        [](const auto& a, const auto& b) { return a.order < b.order; });
+    const auto c = with_place(u, first->order, *first->job, first->piece);
+    if (!c || c->piece != first->piece) {  // a place was taken meanwhile
+      if (c) {
+        *first = *c;
+      } else {
+        *first = candidates.back();
+        candidates.pop_back();
+      }
+      continue;
+    }
+    auto& p = c->job->pieces[c->piece];
+    const auto waits_for = [&](wait_reason why) {
+      p.reason = why;
+      queued_from(c->order.sequence)->blocked = true;
+    };
+    switch (try_to_admit(*c, now)) {
       case admission::done:
         u = count_places(now);
         break;
       case admission::no_device:
-        p.reason = wait_reason::faulty;
+        waits_for(wait_reason::faulty);
         break;
       case admission::room_is_made:
         // For this one: nobody else may take it.
-        p.reason = wait_reason::memory;
+        waits_for(wait_reason::memory);
         return;
       case admission::no_room:
-        p.reason = wait_reason::memory;
+        waits_for(wait_reason::memory);
         if (p.blocked_since == steady_time::max()) p.blocked_since = now;
         // Smaller ones pass it, but not for ever.
         if (now - p.blocked_since >= limits_.ageing) return;
         break;
       case admission::never:
-        end(*c.job, outcome::failed,
+        end(*c->job, outcome::failed,
             {failure_class::memory, "it needs more memory than the budget of " + std::to_string(ledger_.budget()) +
                                         " bytes has, as turned out when its key was loaded. Raise the budget."},
             now);
         break;
     }
+    first->piece = c->piece + 1;
+    first->order.piece = first->piece;
   }
 }
 
@@ -180,7 +205,7 @@ scheduler::admission scheduler::try_to_admit(const candidate& c, steady_time now
     p.blocked_since = steady_time::max();
     use_key(j, p, t.device);
     if (at(j.kind, t.device).at == key_state::loading) j.cold = true;
-    p.at = piece::state::admitted;
+    move(j, p, piece::state::admitted);
   };
   for (const target& t : where) {
     if (own + t.bytes > ledger_.free()) continue;
@@ -271,10 +296,7 @@ void scheduler::evict_by_age(steady_time now) {
 // A key that was loaded without its tables, for want of room, is loaded anew with them when there is room and nobody
 // needs it.
 void scheduler::warm_to_hot(steady_time now) {
-  bool waiting = false;
-  for_pieces(
-      [&](const job_record&, const piece& p, std::size_t) { waiting = waiting || p.at == piece::state::queued; });
-  if (waiting) return;
+  if (!queue_.empty()) return;
   std::size_t free = ledger_.free();
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
     const std::size_t tables = kinds_[k].table_bytes;
@@ -324,7 +346,7 @@ telltale::result<std::size_t> scheduler::evict(std::size_t kind, steady_time now
     return telltale::error{"cannot evict \"" + kinds_[kind].name + "\": " + why};
   };
   std::string users;
-  for_pieces([&](const job_record& j, const piece& p, std::size_t) {
+  for_begun([&](const job_record& j, const piece& p, std::size_t) {
     if (j.kind != kind || !p.holds_key() || users.size() > 200) return;
     if (users.find(j.entry.id.value) == std::string::npos) users += (users.empty() ? "" : ", ") + j.entry.id.value;
   });
@@ -376,7 +398,7 @@ std::optional<scheduler::load_work> scheduler::next_load(steady_time now) {
   const auto consider = [&](const rank& r, std::size_t k, std::size_t d) {
     if (at(k, d).load_waits && (!best || r < best->first)) best = {r, {k, d}};
   };
-  for_pieces([&](const job_record& j, const piece& p, std::size_t i) {
+  for_begun([&](const job_record& j, const piece& p, std::size_t i) {
     if (p.holds_key()) consider(rank_of(j, i, now), j.kind, p.device);
   });
   for (std::size_t k = 0; k < kinds_.size() && !best; ++k) {
@@ -392,11 +414,9 @@ std::optional<scheduler::load_work> scheduler::next_load(steady_time now) {
 void scheduler::loaded(const load_work& w, load_outcome what, std::optional<std::size_t> peak, nanoseconds took,
                        steady_time now) {
   key_entry& e = at(w.kind, w.device);
-  const auto users = [&](auto&& f) {
-    for (const auto& j : jobs_) {
-      for (std::size_t i = 0; i < j->pieces.size(); ++i) {
-        if (j->kind == w.kind && j->pieces[i].device == w.device) f(*j, i);
-      }
+  const auto users = [&, all = begun_](auto&& f) {
+    for (const auto& [j, i] : all) {
+      if (j->kind == w.kind && j->pieces[i].device == w.device) f(*j, i);
     }
   };
   if (auto* why = std::get_if<failure>(&what)) {
@@ -448,38 +468,33 @@ void scheduler::leave_faulty_devices(steady_time now) {
   bool any = false;
   for (std::size_t d = 0; d < devices_.size(); ++d) any = any || healthy(d);
   if (!any) return;
-  for (const auto& j : jobs_) {
-    if (j->ends) continue;
-    for (std::size_t i = 0; i < j->pieces.size(); ++i) {
-      auto& p = j->pieces[i];
-      if (!p.holds_key() || p.active()) continue;
-      const key_state its = at(j->kind, p.device).at;
-      const bool gone = its == key_state::unloading || its == key_state::cold;
-      if (healthy(p.device) && !gone) continue;
-      std::size_t other = nowhere;
-      for (std::size_t d = 0; d < devices_.size() && other == nowhere; ++d) {
-        if (healthy(d) && at(j->kind, d).at == key_state::loaded) other = d;
-      }
-      if (other == nowhere) {
-        back_to_queue(*j, i, now);
-      } else {
-        leave_key(*j, p, now);
-        use_key(*j, p, other);
-      }
+  for (const auto& [j, i] : std::vector(begun_)) {
+    auto& p = j->pieces[i];
+    if (j->ends || !p.holds_key() || p.active()) continue;
+    const key_state its = at(j->kind, p.device).at;
+    const bool gone = its == key_state::unloading || its == key_state::cold;
+    if (healthy(p.device) && !gone) continue;
+    std::size_t other = nowhere;
+    for (std::size_t d = 0; d < devices_.size() && other == nowhere; ++d) {
+      if (healthy(d) && at(j->kind, d).at == key_state::loaded) other = d;
+    }
+    if (other == nowhere) {
+      back_to_queue(*j, i, now);
+    } else {
+      leave_key(*j, p, now);
+      use_key(*j, p, other);
     }
   }
 }
 
 void scheduler::give_reasons(steady_time now) {
   const bool any = std::any_of(devices_.begin(), devices_.end(), [&](const auto& d) { return d.healthy(now); });
-  for (const auto& j : jobs_) {
-    for (auto& p : j->pieces) {
-      if (p.at == piece::state::admitted) p.reason = wait_reason::turn;
-      if (p.at != piece::state::ready) continue;
-      const bool there = at(j->kind, p.device).at == key_state::loaded;
-      p.reason = !there ? wait_reason::key : any ? wait_reason::device : wait_reason::faulty;
-    }
-  }
+  for_begun([&](const job_record& j, piece& p, std::size_t) {
+    if (p.at == piece::state::admitted) p.reason = wait_reason::turn;
+    if (p.at != piece::state::ready) return;
+    const bool there = at(j.kind, p.device).at == key_state::loaded;
+    p.reason = !there ? wait_reason::key : any ? wait_reason::device : wait_reason::faulty;
+  });
 }
 
 }  // namespace prover::daemon

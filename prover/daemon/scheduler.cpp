@@ -39,11 +39,58 @@ rank scheduler::rank_of(const job_record& j, std::size_t piece, steady_time now)
 
 std::vector<scheduler::candidate> scheduler::in_order(piece::state state, steady_time now) const {
   std::vector<candidate> found;
-  for_pieces([&](job_record& j, const piece& p, std::size_t i) {
+  for_begun([&](job_record& j, const piece& p, std::size_t i) {
     if (p.at == state) found.push_back({rank_of(j, i, now), &j, i});
   });
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.order < b.order; });
   return found;
+}
+
+// ---- who is where
+
+std::vector<scheduler::queued_job>::iterator scheduler::queued_from(std::uint64_t sequence) {
+  return std::lower_bound(queue_.begin(), queue_.end(), sequence,
+                          [](const queued_job& q, std::uint64_t s) { return q.sequence < s; });
+}
+
+void scheduler::enter_queue(job_record& j, std::size_t piece) {
+  auto q = queued_from(j.sequence);
+  if (q == queue_.end() || q->job != &j) {
+    q = queue_.insert(q, {j.sequence, j.accepted, j.deadline.value_or(steady_time::max()), &j, j.kind, 0, 0,
+                          j.entry.priority, false, false});
+  }
+  ++q->pieces;
+  q->bytes += j.entry.parts[piece].size;
+  q->first = q->first || piece == 0;
+}
+
+void scheduler::leave_queue(job_record& j, std::size_t piece) {
+  const auto q = queued_from(j.sequence);
+  q->bytes -= j.entry.parts[piece].size;
+  q->first = q->first && piece != 0;
+  if (--q->pieces == 0) queue_.erase(q);
+}
+
+void scheduler::enter_begun(job_record& j, std::size_t piece) {
+  const auto place = std::find_if(begun_.begin(), begun_.end(), [&](const begun_piece& b) {
+    return std::pair(b.job->sequence, b.piece) > std::pair(j.sequence, piece);
+  });
+  begun_.insert(place, {&j, piece});
+}
+
+void scheduler::leave_begun(job_record& j, std::size_t piece) {
+  std::erase_if(begun_, [&](const begun_piece& b) { return b.job == &j && b.piece == piece; });
+}
+
+void scheduler::move(job_record& j, piece& p, piece::state to) {
+  using enum piece::state;
+  const auto begun = [](piece::state s) { return s != queued && s != done; };
+  const auto number = static_cast<std::size_t>(&p - j.pieces.data());
+  if (p.at == queued && to != queued) leave_queue(j, number);
+  if (begun(p.at) && !begun(to)) leave_begun(j, number);
+  if (p.at != queued && to == queued) enter_queue(j, number);
+  if (!begun(p.at) && begun(to)) enter_begun(j, number);
+  p.at = to;
 }
 
 // ---- in
@@ -53,9 +100,12 @@ job_pointer scheduler::add(journal_entry entry, std::size_t kind, steady_time ac
   for (auto& p : j->pieces) p.since = accepted;
   // A batch shows the wait of its first piece: a thousand jobs may wait, each of many.
   j->pieces.front().wait = j->trace.begin_wait(job_trace::wait::queue);
-  jobs_.push_back(j);
-  by_id_.emplace(j->entry.id, j);
-  if (given_up_) drop(*j, j->pieces.front(), now);
+  by_id_.emplace(j->entry.id, jobs_.insert(jobs_.end(), j));
+  for (std::size_t i = 0; i < j->pieces.size(); ++i) enter_queue(*j, i);
+  if (j->deadline) deadlines_.emplace(*j->deadline, j.get());
+  if (given_up_) {
+    for (auto& p : j->pieces) drop(*j, p, now);
+  }
   return j;
 }
 
@@ -89,6 +139,7 @@ void scheduler::give_up(steady_time now) {
 void scheduler::end(job_record& j, outcome how, failure why, steady_time now) {
   if (j.ends) return;
   j.ends = job_record::ending{how, std::move(why), now};
+  if (j.deadline) deadlines_.erase({*j.deadline, &j});
   j.stop.request_stop();
   bool active = false;
   for (auto& p : j.pieces) {
@@ -122,7 +173,7 @@ void scheduler::make_result(job_record& j, steady_time now) {
   r.cold = j.cold;
   j.proofs.clear();
   j.result = std::make_shared<const job_result>(std::move(r));
-  to_store_.push_back(by_id_.at(j.entry.id));
+  to_store_.push_back(*by_id_.at(j.entry.id));
 }
 
 // Whatever the piece has goes back.
@@ -131,7 +182,7 @@ void scheduler::drop(job_record& j, piece& p, steady_time now) {
   p.values.reset();
   p.memory.release();
   leave_key(j, p, now);
-  p.at = piece::state::done;
+  move(j, p, piece::state::done);
   p.since = now;
 }
 
@@ -139,7 +190,7 @@ void scheduler::drop(job_record& j, piece& p, steady_time now) {
 void scheduler::back_to_queue(job_record& j, std::size_t piece, steady_time now) {
   auto& p = j.pieces[piece];
   drop(j, p, now);
-  p.at = piece::state::queued;
+  move(j, p, piece::state::queued);
   p.reason = wait_reason::turn;
   if (piece == 0) p.wait = j.trace.begin_wait(job_trace::wait::queue);
 }
@@ -183,7 +234,7 @@ void scheduler::leave_key(job_record& j, piece& p, steady_time now) {
 }
 
 void scheduler::begin_ready_wait(job_record& j, piece& p, steady_time now) {
-  p.at = piece::state::ready;
+  move(j, p, piece::state::ready);
   p.since = now;
   const bool there = at(j.kind, p.device).at == key_state::loaded;
   if (!there) j.cold = true;
@@ -201,10 +252,10 @@ std::optional<scheduler::preparation> scheduler::next_preparation(payload_form f
   job_record& j = *first->job;
   auto& p = j.pieces[first->piece];
   end_wait(j, p, now);
-  p.at = piece::state::preparing;
+  move(j, p, piece::state::preparing);
   p.since = now;
   p.reason = wait_reason::none;
-  return preparation{by_id_.at(j.entry.id), first->piece, !std::exchange(j.started, true)};
+  return preparation{*by_id_.at(j.entry.id), first->piece, !std::exchange(j.started, true)};
 }
 
 std::optional<scheduler::proof_work> scheduler::next_proof(std::size_t device, steady_time now) {
@@ -228,14 +279,14 @@ std::optional<scheduler::proof_work> scheduler::next_proof(std::size_t device, s
     leave_key(j, p, now);
     use_key(j, p, device);
   }
-  p.at = piece::state::proving;
+  move(j, p, piece::state::proving);
   p.since = now;
   p.reason = wait_reason::none;
   ++p.attempts;
   j.last_device = d.traits.name;
   d.running.emplace_back(j.entry.id, found->piece);
   d.since.push_back(now);
-  return proof_work{by_id_.at(j.entry.id), found->piece, device, at(j.kind, device).key,
+  return proof_work{*by_id_.at(j.entry.id), found->piece, device, at(j.kind, device).key,
                     std::exchange(p.values, std::nullopt)};
 }
 
@@ -351,20 +402,23 @@ void scheduler::stored(const job_pointer& j, bool well, steady_time now) {
     return;
   }
   j->stored = true;
-  by_id_.erase(j->entry.id);
-  jobs_.erase(std::find(jobs_.begin(), jobs_.end(), j));
+  // A stage of it that doesn't end is nobody's concern any more.
+  std::erase_if(begun_, [&](const begun_piece& b) { return b.job == j.get(); });
+  const auto place = by_id_.find(j->entry.id);
+  jobs_.erase(place->second);
+  by_id_.erase(place);
 }
 
 // ---- by time
 
 void scheduler::end_by_time(steady_time now) {
-  for (const auto& j : jobs_) {
-    if (!j->ends && !given_up_ && j->deadline && *j->deadline <= now) {
-      end(*j, outcome::expired, {failure_class::none, {}}, now);
-    }
-    // A stage that does not end keeps its memory, not the answer.
-    if (j->ends && !j->result && now - j->ends->since >= limits_.boundary) make_result(*j, now);
+  while (!given_up_ && !deadlines_.empty() && deadlines_.begin()->first <= now) {
+    end(*deadlines_.begin()->second, outcome::expired, {failure_class::none, {}}, now);
   }
+  // A stage that does not end keeps its memory, not the answer.
+  for_begun([&](job_record& j, const piece&, std::size_t) {
+    if (j.ends && !j.result && now - j.ends->since >= limits_.boundary) make_result(j, now);
+  });
 }
 
 void scheduler::plan(steady_time now) {
@@ -380,7 +434,7 @@ void scheduler::plan(steady_time now) {
 
 scheduler::pending scheduler::waiting_work(steady_time now) const {
   pending p;
-  for_pieces([&](const job_record&, const piece& x, std::size_t) {
+  for_begun([&](const job_record&, const piece& x, std::size_t) {
     p.preparations = p.preparations || x.at == piece::state::admitted;
     p.proofs = p.proofs || x.at == piece::state::ready;
   });
@@ -397,23 +451,18 @@ steady_time scheduler::next_wake(steady_time now) const {
   const auto at_least = [&](steady_time t) {
     if (t > now) wake = std::min(wake, t);
   };
-  for (const auto& j : jobs_) {
-    if (j->result) continue;
-    if (j->ends) {
-      at_least(j->ends->since + limits_.boundary);
-    } else if (j->deadline && !given_up_) {
-      at_least(*j->deadline);
-    }
-  }
+  for_begun([&](const job_record& j, const piece&, std::size_t) {
+    if (j.ends && !j.result) at_least(j.ends->since + limits_.boundary);
+  });
   for (const auto& j : to_store_) at_least(j->store_again);
   if (given_up_) return wake;
-  bool waits = false;
-  for_pieces([&](const job_record&, const piece& p, std::size_t) {
-    waits = waits || p.reason == wait_reason::memory || p.reason == wait_reason::faulty;
-  });
+  // One that has passed since plan() was called counts too.
+  if (!deadlines_.empty()) wake = std::min(wake, deadlines_.begin()->first);
+  bool waits = std::any_of(queue_.begin(), queue_.end(), [](const queued_job& q) { return q.blocked; });
+  for_begun([&](const job_record&, const piece& p, std::size_t) { waits = waits || p.reason == wait_reason::faulty; });
   for (const auto& d : devices_) at_least(d.back);
   if (limits_.slow.count() > 0) {
-    for_pieces([&](const job_record&, const piece& p, std::size_t) {
+    for_begun([&](const job_record&, const piece& p, std::size_t) {
       if (p.active()) at_least(std::max(p.since, p.stage.since()) + limits_.slow);
     });
   }
@@ -433,12 +482,12 @@ steady_time scheduler::next_wake(steady_time now) const {
 std::vector<scheduler::slow_work> scheduler::newly_slow(steady_time now) {
   std::vector<slow_work> found;
   if (limits_.slow.count() <= 0) return found;
-  for_pieces([&](job_record& j, piece& p, std::size_t) {
+  for_begun([&](job_record& j, piece& p, std::size_t) {
     const char* stage = p.active() ? p.stage.name() : nullptr;
     const steady_time since = p.stage.since();
     if (stage == nullptr || now - since < limits_.slow || p.told_slow == since) return;
     p.told_slow = since;
-    found.push_back({by_id_.at(j.entry.id), stage, {}, now - since});
+    found.push_back({*by_id_.at(j.entry.id), stage, {}, now - since});
   });
   for (auto& e : keys_) {
     if (e.at != key_state::loading || e.told_slow || now - e.loading_since < limits_.slow) continue;
@@ -454,12 +503,12 @@ std::vector<scheduler::slow_work> scheduler::newly_slow(steady_time now) {
 
 job_pointer scheduler::find(const job_id& id) const {
   const auto found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : found->second;
+  return found == by_id_.end() ? nullptr : *found->second;
 }
 
 std::size_t scheduler::active() const noexcept {
   std::size_t n = 0;
-  for_pieces([&](const job_record&, const piece& p, std::size_t) { n += p.active() ? 1U : 0U; });
+  for_begun([&](const job_record&, const piece& p, std::size_t) { n += p.active() ? 1U : 0U; });
   return n;
 }
 

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <list>
+#include <set>
 #include <span>
 #include <variant>
 
@@ -166,6 +167,23 @@ class scheduler {
     job_record* job;
     std::size_t piece;
   };
+  // A job with pieces that are queued, beside what ranks it: a pass over a thousand of them touches nothing else.
+  struct queued_job {
+    std::uint64_t sequence;
+    steady_time accepted;
+    steady_time deadline;
+    job_record* job;
+    std::size_t kind;
+    std::size_t pieces;  // queued
+    std::size_t bytes;   // of their payloads
+    daemon::priority priority;
+    bool first;    // whether its first piece is among them
+    bool blocked;  // one of them waits for more than its turn
+  };
+  struct begun_piece {
+    job_record* job;
+    std::size_t piece;
+  };
   struct places {
     std::size_t all = 0;
     std::size_t taken = 0;
@@ -187,13 +205,18 @@ class scheduler {
 
   rank rank_of(const job_record& j, std::size_t piece, steady_time now) const;
   std::vector<candidate> in_order(piece::state state, steady_time now) const;
-  // f(job, piece, index) for every piece of every job.
+  // f(job, piece, index) for every piece that was admitted and isn't done, by job. f moves none to another state.
   template <class F>
-  void for_pieces(F&& f) const {
-    for (const auto& j : jobs_) {
-      for (std::size_t i = 0; i < j->pieces.size(); ++i) f(*j, j->pieces[i], i);
-    }
+  void for_begun(F&& f) const {
+    for (const auto& b : begun_) f(*b.job, b.job->pieces[b.piece], b.piece);
   }
+  std::vector<queued_job>::iterator queued_from(std::uint64_t sequence);
+  void enter_queue(job_record& j, std::size_t piece);
+  void leave_queue(job_record& j, std::size_t piece);
+  void enter_begun(job_record& j, std::size_t piece);
+  void leave_begun(job_record& j, std::size_t piece);
+  // Into another state, and into the lists of those that are in it.
+  void move(job_record& j, piece& p, piece::state to);
 
   void end(job_record& j, outcome how, failure why, steady_time now);
   void fail(job_record& j, failure why, steady_time now);
@@ -213,7 +236,9 @@ class scheduler {
   void admit(steady_time now);
   void give_reasons(steady_time now);
   places count_places(steady_time now) const;
-  bool has_place(const places& u, const candidate& c) const;
+  bool has_place(const places& u, std::size_t kind, std::int64_t level) const;
+  // The first of the job's queued pieces, from that one on, for which there is a place.
+  std::optional<candidate> with_place(const places& u, rank order, job_record& j, std::size_t from) const;
   admission try_to_admit(const candidate& c, steady_time now);
   std::vector<target> targets(std::size_t kind, steady_time now) const;
   nanoseconds load_on(std::size_t device) const;
@@ -233,7 +258,10 @@ class scheduler {
   std::vector<nanoseconds> proof_time_;    // by kind, an average; 0: unknown
   std::vector<nanoseconds> loading_time_;  // by kind, the last; 0: unknown
   std::list<job_pointer> jobs_;            // in order of acceptance
-  std::map<job_id, job_pointer> by_id_;
+  std::map<job_id, std::list<job_pointer>::iterator> by_id_;
+  std::vector<queued_job> queue_;                            // by sequence
+  std::vector<begun_piece> begun_;                           // by sequence, then piece
+  std::set<std::pair<steady_time, job_record*>> deadlines_;  // of those whose end isn't decided
   std::deque<job_pointer> to_store_;
   std::uint64_t next_sequence_ = 0;
   bool given_up_ = false;

@@ -128,25 +128,21 @@ job_view scheduler::view(const job_record& j, steady_time now) const {
 }
 
 std::size_t scheduler::queued_jobs() const noexcept {
-  return static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](const auto& j) {
-    return !j->ends && j->pieces.front().at == piece::state::queued;
-  }));
+  return static_cast<std::size_t>(std::count_if(queue_.begin(), queue_.end(), [](const auto& q) { return q.first; }));
 }
 
 std::size_t scheduler::queued_bytes() const noexcept {
   std::size_t sum = 0;
-  for_pieces([&](const job_record& j, const piece& p, std::size_t i) {
-    if (p.at == piece::state::queued) sum += j.entry.parts[i].size;
-  });
+  for (const queued_job& q : queue_) sum += q.bytes;
   return sum;
 }
 
 std::size_t scheduler::ahead_of(const job_record& j, steady_time now) const {
   const rank own = rank_of(j, 0, now);
   std::size_t n = 0;
-  for (const auto& other : jobs_) {
-    const bool waits = !other->ends && other->pieces.front().at == piece::state::queued;
-    if (waits && other.get() != &j && rank_of(*other, 0, now) < own) ++n;
+  for (const queued_job& q : queue_) {
+    const rank order{level_of(q.priority, now - q.accepted, limits_.ageing), q.deadline, q.sequence, 0};
+    if (q.first && q.job != &j && order < own) ++n;
   }
   return n;
 }
@@ -208,7 +204,7 @@ void scheduler::describe(status& s, steady_time now) const {
           r.tier = residency_tier::unloading;
           break;
       }
-      for_pieces([&](const job_record& j, const piece& p, std::size_t) {
+      for_begun([&](const job_record& j, const piece& p, std::size_t) {
         if (j.kind == k && p.device == d && (r.users.empty() || r.users.back() != j.entry.id))
           r.users.push_back(j.entry.id);
       });
