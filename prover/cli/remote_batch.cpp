@@ -48,9 +48,12 @@ int batch_remotely(const daemon::client_settings& server, const std::vector<job>
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (const auto* r = std::get_if<remote_result>(&answers[i])) rows.push_back(times_of(jobs[i].circuit, *r));
   }
-  const batch_report report(std::move(rows));
-  std::fputs((as_json ? report.json() : report.table()).c_str(), stdout);
-  std::fflush(stdout);
+  // A table of nothing would hide why.
+  if (as_json || !rows.empty()) {
+    const batch_report report(std::move(rows));
+    std::fputs((as_json ? report.json() : report.table()).c_str(), stdout);
+    std::fflush(stdout);
+  }
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (const auto* failed = std::get_if<call_failure>(&answers[i])) {
       code = fail(bad_input, {jobs[i].circuit + ": " + failed->message + " (" + failed->code + ")"});

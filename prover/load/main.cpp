@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
   std::string mode;
   CLI::App app{
       "Measures a proving daemon: latency percentiles, where the daemon spent the time, its memory.\n"
-      "Exit code 1 where memory exceeded the budget or a soak doesn't add up, 2 for bad usage or no daemon."};
+      "Exit code 1 where no job was completed, memory exceeded the budget or a soak doesn't add up; 2 for bad usage or "
+      "no daemon."};
   app.set_version_flag("--version", "prover-bench " TELLTALE_VERSION);
   app.require_subcommand(1);
   const auto add = [&](const char* name, const char* what) {

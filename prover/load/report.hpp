@@ -21,7 +21,8 @@ struct sample {
   nanoseconds latency{0};  // from when it was to be sent until its answer
   std::string outcome;     // completed, failed, …; or gRPC's code where there was no answer
   std::size_t proofs = 0;
-  daemon::timing times;  // the daemon's
+  daemon::timing times = {};  // the daemon's
+  std::string problem;        // why there is no proof: a sentence
 };
 
 struct figures {

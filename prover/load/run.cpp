@@ -67,11 +67,13 @@ class collector {
     s.latency = clock::now() - from;
     if (const auto* failed = std::get_if<call_failure>(&a)) {
       s.outcome = failed->refusal.empty() ? failed->code : "refused: " + failed->refusal;
+      s.problem = failed->message;
     } else {
       const daemon::job_result& r = std::get<remote_result>(a).result;
       s.outcome = telltale_name(r.how);
       s.proofs = r.how == daemon::outcome::completed ? payloads : 0;
       s.times = r.times;
+      s.problem = r.why.message;
     }
     const std::lock_guard lock(mutex_);
     samples_.push_back(std::move(s));
@@ -165,6 +167,9 @@ telltale::result<figures> measured(client& c, const char* mode, Run run) {
   f.memory_after = memory.now().value_or(0);
   f.memory_peak = std::max({watch.peak(), f.memory_before, f.memory_after});
   if (f.memory_peak > f.budget) f.findings.push_back("the daemon's memory exceeded its budget");
+  if (std::ranges::none_of(f.samples, [](const sample& s) { return s.outcome == "completed"; })) {
+    f.findings.push_back("no job was completed; the first: " + f.samples.front().problem);
+  }
   return f;
 }
 
