@@ -33,7 +33,7 @@ class Operation : public Daemon {
     std::ofstream(daemon_.directory + "/g.sh") << script << "\n";
     fs::copy_file(std::string(DATA) + "/semaphore-1.wtns", daemon_.directory + "/w.wtns",
                   fs::copy_options::overwrite_existing);
-    budget_ = std::size_t{2} << 30;  // a generator may take one
+    budget_ = std::size_t{4} << 30;  // two generators at once may take one each
     daemon_.sections = "[jobs]\nslow_stage = \"300ms\"\n[generators]\nsandbox = \"" + sandbox + "\"\n" +
                        kind("g", key_) + "generator = [\"sh\", \"" + daemon_.directory + "/g.sh\", \"" +
                        daemon_.directory + "/w.wtns\"]\n" + kind("s", key_);
