@@ -29,16 +29,18 @@ result<std::shared_ptr<data_file>> data_file::open(const duck::connection& c, co
                                                    file_entry e) {
   std::string path = directory + "/" + e.name;
   const std::shared_ptr<data_file> f(new data_file(std::move(path), std::move(e)));
-  if (f->entry_.kind != file_kind::spans) return f;
+  const bool spans = f->entry_.kind == file_kind::spans;
+  if (!spans && f->entry_.kind != file_kind::links) return f;
   std::string durations = directory + "/" + durations_of(f->entry_.name);
-  if (::access(durations.c_str(), R_OK) == 0) f->durations_path_ = std::move(durations);
-  const auto read = c.each("SELECT DISTINCT (xor(trace_hi, trace_lo) >> 32)::UINTEGER FROM read_parquet(" +
-                               duckdb_dialect().text(f->path_) + ")",
-                           [&](const duck::rows& r) {
-                             for (std::size_t i = 0; i < r.size(); ++i) {
-                               f->traces_.push_back(r.get<std::uint32_t>(0, i));
-                             }
-                           });
+  if (spans && ::access(durations.c_str(), R_OK) == 0) f->durations_path_ = std::move(durations);
+  const std::string id = spans ? "trace_hi, trace_lo" : "to_trace_hi, to_trace_lo";
+  const auto read = c.each(
+      "SELECT DISTINCT (xor(" + id + ") >> 32)::UINTEGER FROM read_parquet(" + duckdb_dialect().text(f->path_) + ")",
+      [&](const duck::rows& r) {
+        for (std::size_t i = 0; i < r.size(); ++i) {
+          f->traces_.push_back(r.get<std::uint32_t>(0, i));
+        }
+      });
   if (!read) return error{"cannot read " + f->path_ + ": " + read.error().message};
   std::sort(f->traces_.begin(), f->traces_.end());
   return f;

@@ -26,7 +26,9 @@ class data_file {
   const file_entry& entry() const noexcept { return entry_; }
   const std::string& path() const noexcept { return path_; }
   const std::string& durations_path() const noexcept { return durations_path_; }  // of spans; empty: it has none
-  bool may_hold(trace_id id) const noexcept;  // of spans; now and then true where it doesn't
+  // Whether spans of the trace are in it, or links to it; of the other kinds nothing is known. Now and then true where
+  // there are none.
+  bool may_hold(trace_id id) const noexcept;
   void unwant() noexcept { unwanted_ = true; }
 
  private:

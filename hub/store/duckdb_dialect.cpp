@@ -1,6 +1,6 @@
 // DuckDB's SQL for what differs between stores. Attributes are JSON that we wrote, without blanks: an exact match is a
-// search for "key":value, ended by a comma or the closing brace, which is much faster than reading the JSON;
-// only what it finds is read, since a nested map may hold the same.
+// search for "key":value, which is much faster than reading the JSON. What it finds is read where that may be another
+// value that begins alike, as numbers do, or a nested map's.
 #include "hub/store/duckdb_dialect.hpp"
 
 #include <algorithm>
@@ -53,10 +53,12 @@ std::string duckdb_dialect::attribute_is(std::string_view key, from where, const
   item += ':';
   append_json(item, value);
   const std::string column(column_of(where));
-  return "((contains(" + column + ", " + text(item + ",") + ") OR contains(" + column + ", " + text(item + "}") + "))" +
-         (std::holds_alternative<double>(value) ? ""
-                                                : " AND " + attribute(key, where) + " = " + text(to_string(value))) +
-         ")";
+  const auto has = [&](const std::string& what) { return "contains(" + column + ", " + text(what) + ")"; };
+  // As text a double is written in more than one way.
+  if (std::holds_alternative<double>(value)) return "(" + has(item + ",") + " OR " + has(item + "}") + ")";
+  const std::string read = attribute(key, where) + " = " + text(to_string(value));
+  if (!std::holds_alternative<std::string>(value)) return "(" + has(item) + " AND " + read + ")";
+  return "(" + has(item) + " AND (NOT contains(" + column + "[2:], '{') OR " + read + "))";
 }
 
 std::string duckdb_dialect::quantile(std::string_view expression, double q) const {

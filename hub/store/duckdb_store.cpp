@@ -55,6 +55,9 @@ result<void> duckdb_store::start() {
   if (const auto made = new_generation(std::move(files), std::move(before)); !made) return made;
   if (const auto opened = open_journal(); !opened) return opened;
   if (const auto flushed = flush(); !flushed) return flushed;
+  if (journal_ && tables_->rows() >= options_.rows_per_file) {
+    if (const auto ended = journal_->end_segment(); !ended) block(ended.error().message);
+  }
   if (!options_.read_only) inserter_ = std::thread([this] { insert_loop(); });
   if (journal_) keeper_ = std::thread([this] { keep_loop(); });
   return {};
@@ -73,7 +76,8 @@ result<void> duckdb_store::open_journal() {
     return done ? replayed : done;
   }
   auto j =
-      journal::open(path, options_.sync == store_options::fsync::batch, manifest_.journal_through, read,
+      journal::open(path, options_.sync == store_options::fsync::batch, {options_.rows_per_file, bytes_at_once()},
+                    manifest_.journal_through, read,
                     [this](std::shared_ptr<const batch> b, std::uint64_t segment) { enqueue(std::move(b), segment); });
   if (!j) return j.error();
   journal_ = std::move(*j);
@@ -184,7 +188,7 @@ void duckdb_store::insert_loop() {
     } else if (flush_now) {
       tell_visible(0);
     }
-    if (good && is_full(now)) {
+    if (good && is_due(now)) {
       if (const auto ended = journal_->end_segment(); !ended) block(ended.error().message);
     }
     if (now - looked > std::chrono::seconds(1)) {
@@ -207,10 +211,10 @@ void duckdb_store::fail(const std::string& why) {
   visible_changed_.notify_all();
 }
 
-bool duckdb_store::is_full(clock::time_point now) const {
+// Whether the tables become files now, though their segment of the journal has room.
+bool duckdb_store::is_due(clock::time_point now) const {
   if (!directory_ || tables_->rows() == 0 || now < retry_) return false;
-  return tables_->rows() >= options_.rows_per_file || patience_ != std::chrono::seconds(0) ||
-         now - begun_ > std::chrono::seconds(options_.seconds_per_file);
+  return patience_ != std::chrono::seconds(0) || now - begun_ > std::chrono::seconds(options_.seconds_per_file);
 }
 
 result<void> duckdb_store::insert(const std::shared_ptr<const batch>& b) {
@@ -255,6 +259,11 @@ std::uint64_t duckdb_store::next_number() {
   return manifest_.next++;
 }
 
+// What is sorted at once has room beside the tables it comes from.
+std::uint64_t duckdb_store::bytes_at_once() const noexcept {
+  return options_.memory_bytes / 4;
+}
+
 // Traces whose detail isn't kept. Later parts of a trace that was kept stay with it.
 result<thinned_counts> duckdb_store::choose_thinned() const {
   if (options_.sampling.keep >= 1) return thinned_counts{};
@@ -274,11 +283,13 @@ result<void> duckdb_store::write_files(std::vector<std::shared_ptr<data_file>>& 
   const auto thinned = choose_thinned();
   if (!thinned) return thinned.error();
   const bool all = thinned->spans == 0;
+  // More than can be sorted at once, as after a while without room, becomes several files, each trace in one of them.
+  const std::uint64_t parts = 1 + tables_->bytes() / (bytes_at_once() + bytes_at_once() / 4);
   const auto write = [&](const std::string& select, file_entry e) -> result<void> {
     if (e.rows == 0) return {};
     // The histograms are those of all spans, so they stand beside a file that has them all.
     const auto written = write_file(*writer_, directory_->path(), select, next_number(), e,
-                                    all && e.kind == file_kind::spans ? &durations : nullptr);
+                                    all && parts == 1 && e.kind == file_kind::spans ? &durations : nullptr);
     if (!written) return written;
     auto f = data_file::open(*writer_, directory_->path(), e);
     if (!f) {
@@ -298,7 +309,22 @@ result<void> duckdb_store::write_files(std::vector<std::shared_ptr<data_file>>& 
       select = kept_of(select, "from_trace_hi", "from_trace_lo");
       e.rows -= thinned->links;
     }
-    if (const auto written = write(select, std::move(e)); !written) return written;
+    if (k != file_kind::spans || parts == 1) {
+      if (const auto written = write(select, std::move(e)); !written) return written;
+      continue;
+    }
+    for (std::uint64_t part = 0; part < parts; ++part) {
+      const std::string of_part =
+          "SELECT * FROM (" + select + ") WHERE trace_lo % " + std::to_string(parts) + " = " + std::to_string(part);
+      const auto counted = writer_->each("SELECT count(*), min(start_ns), max(start_ns) FROM (" + of_part + ")",
+                                         [&](const duck::rows& r) {
+                                           e.rows = r.get<std::uint64_t>(0, 0);
+                                           e.min_ns = r.get<std::int64_t>(1, 0);
+                                           e.max_ns = r.get<std::int64_t>(2, 0);
+                                         });
+      if (!counted) return counted;
+      if (const auto written = write(of_part, e); !written) return written;
+    }
   }
   file_entry e;
   e.kind = file_kind::thinned;

@@ -74,15 +74,17 @@ class duckdb_store final : public store {
   std::shared_ptr<const layout> current() const;
   template <class F>
   result<void> with_layout(F f) const;
+  std::string files_with(const layout& l, file_kind k, trace_id id) const;
 
   result<void> open_journal();
   void enqueue(std::shared_ptr<const batch> b, std::uint64_t segment);
   void insert_loop();
-  bool is_full(clock::time_point now) const;
+  bool is_due(clock::time_point now) const;
   result<void> insert(const std::shared_ptr<const batch>& b);
   result<void> flush();
   void tell_visible(std::uint64_t records);
 
+  std::uint64_t bytes_at_once() const noexcept;
   result<void> seal(std::uint64_t segment);
   result<thinned_counts> choose_thinned() const;
   result<void> write_files(std::vector<std::shared_ptr<data_file>>& made);

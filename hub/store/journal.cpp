@@ -118,12 +118,12 @@ iovec view_of(std::string_view s) {
 
 }  // namespace
 
-result<std::unique_ptr<journal>> journal::open(std::string directory, bool sync_each, std::uint64_t through,
-                                               const reader& read, taker take) {
+result<std::unique_ptr<journal>> journal::open(std::string directory, bool sync_each, limits most,
+                                               std::uint64_t through, const reader& read, taker take) {
   std::error_code code;
   fs::create_directories(directory, code);
   if (code) return error{"cannot make the journal's directory " + directory + ": " + code.message()};
-  std::unique_ptr<journal> j(new journal(std::move(directory), sync_each, std::move(take)));
+  std::unique_ptr<journal> j(new journal(std::move(directory), sync_each, most, std::move(take)));
   const auto segments = segments_of(j->directory_);
   if (!segments) return segments.error();
   std::uint64_t last = through;
@@ -185,6 +185,7 @@ result<void> journal::begin_segment(std::uint64_t number) {
   file_ = file;
   segment_ = number;
   size_ = magic.size();
+  records_ = 0;
   return {};
 }
 
@@ -232,6 +233,9 @@ result<void> journal::append(std::shared_ptr<const batch> b) {
       for (const auto& one : batches) take_(one, segment_);
     }
     lock.lock();
+    for (const auto& one : batches) records_ += written ? one->records() : 0;
+    // Where no segment can be begun this one goes on, until the next group.
+    if (records_ >= most_.records || size_ >= most_.bytes) (void)end_current();
     mine->done = true;
     if (!written) mine->error = written.error().message;
     writing_ = false;
@@ -244,6 +248,11 @@ result<void> journal::append(std::shared_ptr<const batch> b) {
 result<void> journal::end_segment() {
   std::unique_lock lock(mutex_);
   turn_.wait(lock, [&] { return !writing_; });
+  return end_current();
+}
+
+// With the lock.
+result<void> journal::end_current() {
   const std::uint64_t ended = segment_;
   if (const auto begun = begin_segment(segment_ + 1); !begun) return begun;
   take_(nullptr, ended);

@@ -20,6 +20,7 @@ memory_tables::memory_tables(duckdb_database db, std::uint64_t generation, recen
 result<void> memory_tables::insert(const std::shared_ptr<const batch>& b) {
   unseen_.push_back(b);
   unseen_records_ += b->records();
+  bytes_ += b->body.size();
   std::vector<std::uint32_t> resources;
   for (const resource_record& r : b->resources) resources.push_back(number_of(r));
   if (const auto kept = insert_spans(*b, resources); !kept) return kept;
@@ -68,7 +69,7 @@ result<void> memory_tables::insert_spans(const batch& b, const std::vector<std::
     fresh.push_back(&s);
   }
   repeated_ += b.spans.size() - fresh.size();
-  known_->add(fresh);
+  known_->add(b, fresh);
   for (const span_record* one : fresh) {
     const span_record& s = *one;
     duck::appender& a = of(file_kind::spans);

@@ -33,6 +33,7 @@ class memory_tables {
   bool has_unseen() const noexcept { return !unseen_.empty(); }
   std::uint64_t generation() const noexcept { return generation_; }
   std::uint64_t rows() const noexcept;
+  std::uint64_t bytes() const noexcept { return bytes_; }  // of the requests that they came in
   const row_counts& counts() const noexcept { return counts_; }
   std::uint64_t repeated() const noexcept { return repeated_; }  // spans that were left out
   const std::shared_ptr<generation_index>& known() const noexcept { return known_; }
@@ -57,6 +58,7 @@ class memory_tables {
   std::unordered_map<std::string, std::uint32_t> resource_numbers_;
   std::vector<std::shared_ptr<const batch>> unseen_;
   std::uint64_t unseen_records_ = 0;
+  std::uint64_t bytes_ = 0;
   row_counts counts_;
 };
 

@@ -1,5 +1,6 @@
 // What the store answers.
 #include <algorithm>
+#include <tuple>
 
 #include "hub/store/duckdb_store.hpp"
 #include "hub/store/durations_file.hpp"
@@ -36,6 +37,16 @@ auto adder(std::vector<Row>& out, result<void>& good, F of) {
 
 }  // namespace
 
+// What to read of files that may have something about the trace; empty where none has.
+std::string duckdb_store::files_with(const layout& l, file_kind k, trace_id id) const {
+  std::string files;
+  for (const auto& f : l.files) {
+    if (f->entry().kind != k || !f->may_hold(id)) continue;
+    files += (files.empty() ? "read_parquet([" : ", ") + sql_.text(f->path());
+  }
+  return files.empty() ? files : files + "])";
+}
+
 result<std::vector<span_row>> duckdb_store::trace(trace_id id, std::uint64_t limit) const {
   std::vector<span_row> out;
   result<void> good;
@@ -44,17 +55,11 @@ result<std::vector<span_row>> duckdb_store::trace(trace_id id, std::uint64_t lim
                             " AND trace_lo = " + std::to_string(id.low) + " LIMIT " + std::to_string(limit);
   const auto asked = with_layout([&](const layout& l) -> result<void> {
     out.clear();
-    std::string files;
-    for (const auto& f : l.files) {
-      if (f->entry().kind != file_kind::spans || !f->may_hold(id)) continue;
-      files += (files.empty() ? "" : ", ") + sql_.text(f->path());
-    }
-    if (!files.empty()) {
-      const auto read = duck::connection(reader_.get())
-                            .each(std::string(span_select) + "read_parquet([" + files + "])" + where, take);
+    if (const std::string files = files_with(l, file_kind::spans, id); !files.empty()) {
+      const auto read = duck::connection(reader_.get()).each(std::string(span_select) + files + where, take);
       if (!read) return read;
     }
-    if (l.known->may_hold(id)) {
+    if (l.known->traces().may_hold(id)) {
       const auto read = duck::connection(db_.get()).each(
           std::string(span_select) + "(" + select_memory(file_kind::spans, l.generation) + ")" + where, take);
       if (!read) return read;
@@ -105,25 +110,38 @@ result<std::vector<link_row>> duckdb_store::links_to(trace_id trace, std::option
   std::string where =
       " WHERE to_trace_hi = " + std::to_string(trace.high) + " AND to_trace_lo = " + std::to_string(trace.low);
   if (span) where += " AND to_span = " + std::to_string(span->value);
+  const std::string select =
+      "SELECT from_trace_hi, from_trace_lo, from_span, to_trace_hi, to_trace_lo, to_span, kind, start_ns FROM ";
   std::vector<link_row> out;
-  const auto asked = with_layout([&](const layout&) {
+  const auto take = [&](const duck::rows& r) {
+    for (std::size_t i = 0; i < r.size(); ++i) {
+      out.push_back({{r.get<std::uint64_t>(0, i), r.get<std::uint64_t>(1, i)},
+                     {r.get<std::uint64_t>(2, i)},
+                     {r.get<std::uint64_t>(3, i), r.get<std::uint64_t>(4, i)},
+                     {r.get<std::uint64_t>(5, i)},
+                     std::string(r.text(6, i)),
+                     r.get<std::int64_t>(7, i)});
+    }
+  };
+  const auto asked = with_layout([&](const layout& l) -> result<void> {
     out.clear();
-    return duck::connection(db_.get()).each(
-        "SELECT DISTINCT from_trace_hi, from_trace_lo, from_span, to_trace_hi, to_trace_lo, to_span, kind, start_ns "
-        "FROM links" +
-            where + " ORDER BY start_ns",
-        [&](const duck::rows& r) {
-          for (std::size_t i = 0; i < r.size(); ++i) {
-            out.push_back({{r.get<std::uint64_t>(0, i), r.get<std::uint64_t>(1, i)},
-                           {r.get<std::uint64_t>(2, i)},
-                           {r.get<std::uint64_t>(3, i), r.get<std::uint64_t>(4, i)},
-                           {r.get<std::uint64_t>(5, i)},
-                           std::string(r.text(6, i)),
-                           r.get<std::int64_t>(7, i)});
-          }
-        });
+    if (const std::string files = files_with(l, file_kind::links, trace); !files.empty()) {
+      const auto read = duck::connection(reader_.get()).each(select + files + where, take);
+      if (!read) return read;
+    }
+    if (!l.known->targets().may_hold(trace)) return {};
+    return duck::connection(db_.get()).each(select + table_of(file_kind::links, l.generation) + where, take);
   });
   if (!asked) return asked.error();
+  // Of a span that came twice, each once.
+  const auto order = [](const link_row& l) {
+    return std::tuple(l.start_ns, l.from_trace.high, l.from_trace.low, l.from_span.value, l.to_span.value,
+                      std::string_view(l.kind));
+  };
+  std::sort(out.begin(), out.end(), [&](const link_row& a, const link_row& b) { return order(a) < order(b); });
+  out.erase(
+      std::unique(out.begin(), out.end(), [&](const link_row& a, const link_row& b) { return order(a) == order(b); }),
+      out.end());
   return out;
 }
 

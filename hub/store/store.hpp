@@ -145,7 +145,8 @@ struct store_options {
     interval,  // once a second: a power failure may cost the last second, a killed process nothing
   };
   fsync sync = fsync::batch;
-  std::uint64_t rows_per_file = 200'000;        // spans that are held in memory before they become a file
+  // What is held in memory before it becomes a file: as many spans, or requests of a quarter of memory_bytes, …
+  std::uint64_t rows_per_file = 100'000;
   std::int64_t seconds_per_file = 600;          // … or that old
   std::uint64_t max_bytes = 0;                  // 0: no limit. The oldest files go first
   std::int64_t max_age_seconds = 0;             // 0: no limit
