@@ -152,17 +152,25 @@ subject subject_of(const store& s, const http_request& r, std::string_view name,
   return value_of(find_subject(s, name, range_of(r), most));
 }
 
-json spans_as_json(const std::vector<span_row>& spans) {
-  json out = json::array();
-  for (const span_row& row : spans) out.push_back(to_json(row));
+// `j`, an object, with one more member: the spans.
+http_response answer_with(const json& j, std::string_view name, const std::vector<span_row>& spans) {
+  http_response out = answer(j);
+  std::string& to = out.body;
+  to.resize(to.rfind('}'));
+  to += to.size() > 1 ? ",\"" : "\"";
+  to += name;
+  to += "\":[";
+  for (const span_row& row : spans) {
+    if (&row != spans.data()) to += ',';
+    append_json(to, row);
+  }
+  to += "]}\n";
   return out;
 }
 
 http_response one_trace(const store& s, const http_request& r) {
   subject found = subject_of(s, r, r.path.at(0), 1);
-  json out = summary_of(found.traces.front());
-  out["rows"] = spans_as_json(found.traces.front());
-  return answer(out);
+  return answer_with(summary_of(found.traces.front()), "rows", found.traces.front());
 }
 
 // What had to be put right before the numbers could be made.
@@ -388,7 +396,7 @@ http_response links(const store& s, const http_request& r) {
 }
 
 http_response open_spans(const store& s, const http_request&) {
-  return answer({{"spans", spans_as_json(s.open_spans())}});
+  return answer_with(json::object(), "spans", s.open_spans());
 }
 
 // Spans as they come, as server-sent events. What a slow reader can't take is dropped and told.
@@ -417,7 +425,11 @@ class tail_queue {
     const std::uint64_t dropped = std::exchange(dropped_, 0);
     lock.unlock();
     std::string out;
-    for (const span_row& row : rows) out += "data: " + dump(to_json(row)) + "\n\n";
+    for (const span_row& row : rows) {
+      out += "data: ";
+      append_json(out, row);
+      out += "\n\n";
+    }
     if (dropped != 0) out += "event: dropped\ndata: " + std::to_string(dropped) + "\n\n";
     return out.empty() ? ": \n\n" : out;
   }

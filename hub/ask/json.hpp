@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hub/model.hpp"
+#include "hub/otlp/text.hpp"
 
 namespace telltale::hub {
 
@@ -40,40 +41,74 @@ inline const char* kind_name(int kind) {
   return kind_names[kind >= 0 && kind < 6 ? kind : 0];
 }
 
-inline json to_json(const span_row& r) {
-  json out;
-  out["trace_id"] = hex(r.trace);
-  out["span_id"] = hex(r.id.value);
-  if (r.parent) out["parent_id"] = hex(r.parent.value);
-  out["name"] = r.name;
-  const auto text = [&](const char* key, const std::string& value) {
-    if (!value.empty()) out[key] = value;
+// A span as JSON text: there may be 100,000 in an answer, so it is written without a tree in between.
+inline void append_json(std::string& out, const span_row& r) {
+  char before = '{';
+  const auto name = [&](std::string_view key) {
+    out += before;
+    out += '"';
+    out += key;
+    out += "\":";
+    before = ',';
   };
-  text("service", r.service);
-  text("scope", r.scope);
-  text("node", r.node);
-  out["kind"] = kind_name(r.kind);
-  out["status"] = r.status == status_code::ok ? "ok" : r.status == status_code::error ? "error" : "unset";
-  text("status_message", r.status_message);
-  out["state"] = r.state == span_state::open ? "open" : r.state == span_state::lost ? "lost" : "ended";
-  out["start_ns"] = r.start_ns;
-  out["duration_ns"] = r.duration_ns;
-  text("job_id", r.job_id);
-  text("module_id", r.module_id);
-  text("task_id", r.task_id);
-  text("phase", r.phase);
-  if (!r.attributes.empty()) out["attributes"] = to_json(r.attributes);
-  if (!r.resource.empty()) out["resource"] = to_json(r.resource);
-  for (const span_event& e : r.events) {
-    out["events"].push_back({{"time_ns", e.time_ns}, {"name", e.name}, {"attributes", to_json(e.attributes)}});
-  }
-  for (const span_link& l : r.links) {
-    json link{{"trace_id", hex(l.trace)}, {"span_id", hex(l.span.value)}};
-    if (!l.kind.empty()) link["kind"] = l.kind;
-    if (!l.attributes.empty()) link["attributes"] = to_json(l.attributes);
-    out["links"].push_back(std::move(link));
-  }
-  return out;
+  const auto text = [&](std::string_view key, std::string_view value) {
+    name(key);
+    append_json(out, value);
+  };
+  const auto text_if = [&](std::string_view key, std::string_view value) {
+    if (!value.empty()) text(key, value);
+  };
+  const auto number = [&](std::string_view key, std::int64_t value) {
+    name(key);
+    append_json(out, value);
+  };
+  const auto attributes = [&](std::string_view key, const attribute_list& list) {
+    name(key);
+    out += object_text(list);
+  };
+  text("trace_id", to_hex(r.trace));
+  text("span_id", to_hex(r.id));
+  if (r.parent) text("parent_id", to_hex(r.parent));
+  text("name", r.name);
+  text_if("service", r.service);
+  text_if("scope", r.scope);
+  text_if("node", r.node);
+  text("kind", kind_name(r.kind));
+  text("status", r.status == status_code::ok ? "ok" : r.status == status_code::error ? "error" : "unset");
+  text_if("status_message", r.status_message);
+  text("state", r.state == span_state::open ? "open" : r.state == span_state::lost ? "lost" : "ended");
+  number("start_ns", r.start_ns);
+  number("duration_ns", r.duration_ns);
+  text_if("job_id", r.job_id);
+  text_if("module_id", r.module_id);
+  text_if("task_id", r.task_id);
+  text_if("phase", r.phase);
+  if (!r.attributes.empty()) attributes("attributes", r.attributes);
+  if (!r.resource.empty()) attributes("resource", r.resource);
+  const auto list = [&](std::string_view key, const auto& items, const auto& members) {
+    if (items.empty()) return;
+    name(key);
+    for (const auto& item : items) {
+      out += &item == items.data() ? "[" : ",";
+      before = '{';
+      members(item);
+      out += '}';
+    }
+    out += ']';
+    before = ',';
+  };
+  list("events", r.events, [&](const span_event& e) {
+    number("time_ns", e.time_ns);
+    text("name", e.name);
+    attributes("attributes", e.attributes);
+  });
+  list("links", r.links, [&](const span_link& l) {
+    text("trace_id", to_hex(l.trace));
+    text("span_id", to_hex(l.span));
+    text_if("kind", l.kind);
+    if (!l.attributes.empty()) attributes("attributes", l.attributes);
+  });
+  out += '}';
 }
 
 inline json to_json(const log_row& l) {

@@ -235,8 +235,14 @@ TEST(Text, ComesBackFromJsonAsItWas) {
   const auto back = parse_attributes(object_text(list));
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, list);
-  EXPECT_FALSE(parse_attributes("[1]"));
-  EXPECT_FALSE(parse_attributes("{"));
+  const attribute_list simple = {{"n", std::int64_t{-3}}, {"t", std::string("é {}")}, {"yes", true}, {"no", false}};
+  EXPECT_EQ(*parse_attributes(object_text(simple)), simple);
+  EXPECT_EQ(*parse_attributes(R"({"a":1,"b":null})"), (attribute_list{{"a", std::int64_t{1}}})) << "null isn't there";
+  EXPECT_EQ(parse_attributes(R"({"a":1,"a":2})")->size(), 1u) << "a name comes once";
+  EXPECT_EQ(*parse_attributes(R"({"a":12.5,"b":1e3})"), (attribute_list{{"a", 12.5}, {"b", 1000.0}}));
+  for (const char* const broken : {"[1]", "{", "{}x", R"({"a":1,})", R"({"a":"x)", R"({"a":1 "b":2})", R"({a:1})"}) {
+    EXPECT_FALSE(parse_attributes(broken)) << broken;
+  }
 }
 
 }  // namespace

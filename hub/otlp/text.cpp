@@ -68,6 +68,47 @@ attribute_value value_of(const nlohmann::json& v) {
   return v.dump();
 }
 
+// Reads an object as we write most: names and texts without a backslash, whole numbers, true and false. Nothing where
+// it holds anything else, or a name twice.
+std::optional<attribute_list> simple_attributes(std::string_view s) {
+  attribute_list out;
+  const auto take = [&](std::string_view what) {
+    if (!s.starts_with(what)) return false;
+    s.remove_prefix(what.size());
+    return true;
+  };
+  const auto text = [&](std::string& to) {
+    const std::size_t end = s.find_first_of("\"\\", 1);
+    if (!s.starts_with('"') || end == std::string_view::npos || s[end] != '"') return false;
+    to = s.substr(1, end - 1);
+    s.remove_prefix(end + 1);
+    return true;
+  };
+  if (!take("{")) return std::nullopt;
+  do {
+    auto& [key, value] = out.emplace_back();
+    if (out.size() > 64 || !text(key) || !take(":")) return std::nullopt;
+    if (s.starts_with('"')) {
+      if (!text(value.emplace<std::string>())) return std::nullopt;
+    } else if (take("true")) {
+      value = true;
+    } else if (take("false")) {
+      value = false;
+    } else {
+      std::int64_t v = 0;
+      const auto [end, failed] = std::from_chars(s.data(), s.data() + s.size(), v);
+      if (failed != std::errc{}) return std::nullopt;
+      s.remove_prefix(static_cast<std::size_t>(end - s.data()));
+      value = v;
+    }
+    for (std::size_t i = 0; i + 1 < out.size(); ++i) {
+      if (out[i].first == key) return std::nullopt;
+    }
+  } while (take(","));
+  if (s != "}") return std::nullopt;
+  return out;
+}
+
 attribute_list list_of(const nlohmann::ordered_json& object) {
   attribute_list out;
   for (const auto& [key, value] : object.items()) {
@@ -184,6 +225,7 @@ std::string object_text(const attribute_list& attributes) {
 
 result<attribute_list> parse_attributes(std::string_view json) {
   if (json.empty() || json == "{}") return attribute_list{};
+  if (auto simple = simple_attributes(json)) return *std::move(simple);
   // ordered_json keeps the first of a key that comes twice.
   const auto parsed = nlohmann::ordered_json::parse(json, nullptr, false);
   if (!parsed.is_object()) return not_kept("attributes", json);
