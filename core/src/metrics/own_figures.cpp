@@ -10,6 +10,8 @@
 
 namespace telltale::detail {
 
+constinit std::atomic<std::int64_t> sink_threads_ns{0};
+
 namespace {
 
 metric described(std::string_view name, metric_kind kind, std::string_view unit, std::string_view description) {

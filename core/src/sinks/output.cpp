@@ -12,8 +12,6 @@
 
 namespace telltale::detail {
 
-constinit std::atomic<std::int64_t> sink_threads_ns{0};
-
 using clock = std::chrono::steady_clock;
 
 output::output(std::shared_ptr<line_target> target, overflow_policy policy, std::size_t max_pending)
