@@ -45,7 +45,7 @@ std::vector<span_row> sample() {
           r.attributes.emplace_back("x", static_cast<std::int64_t>(below(4)));
           break;
         case 1:
-          r.attributes.emplace_back("x", static_cast<double>(below(4)) + 0.5);
+          r.attributes.emplace_back("x", (static_cast<double>(below(6)) - 1) * 0.5 * (below(2) == 0 ? 1 : -1));
           break;
         case 2:
           r.attributes.emplace_back("x", std::string("2"));
@@ -73,6 +73,15 @@ constexpr const char* queries[] = {
     "{ name =~ \"m.m\" }",
     "{ name !~ \"(p|n).*\" }",
     "{ .x = 2 }",
+    "{ .x = 2.0 }",
+    "{ .x = 1.5 }",
+    "{ .x = 0 }",
+    "{ .x = 2ns }",
+    "{ .x = 100000000000000000000.0 }",
+    "{ span.x = 1 }",
+    "{ !(.x = 1) }",
+    "{ .job_id = 2 }",
+    "{ .job_id = true }",
     "{ .x != 2 }",
     "{ .x > 1.5 }",
     "{ 1 < .x }",

@@ -1,6 +1,7 @@
 // DuckDB's SQL for what differs between stores. Attributes are JSON that we wrote, without blanks: an exact match is a
 // search for "key":value, which is much faster than reading the JSON. What it finds is read where that may be another
-// value that begins alike, as numbers do, or a nested map's.
+// value that begins alike, as numbers do, or a nested map's: in a CASE, because DuckDB evaluates both sides of an AND
+// whose result is wanted, but a branch only for the rows that take it.
 #include "hub/store/duckdb_dialect.hpp"
 
 #include <algorithm>
@@ -47,18 +48,25 @@ std::string duckdb_dialect::attribute_number(std::string_view key, from where) c
 }
 
 std::string duckdb_dialect::attribute_is(std::string_view key, from where, const attribute_value& value) const {
-  if (where == from::span && is_promoted(key)) return "(" + std::string(key) + " = " + text(to_string(value)) + ")";
+  const bool is_text = std::holds_alternative<std::string>(value);
+  if (where == from::span && is_promoted(key)) {  // kept as text
+    return is_text ? "(" + std::string(key) + " = " + text(to_string(value)) + ")" : "FALSE";
+  }
   std::string item;
   append_json(item, key);
   item += ':';
   append_json(item, value);
   const std::string column(column_of(where));
-  const auto has = [&](const std::string& what) { return "contains(" + column + ", " + text(what) + ")"; };
-  // As text a double is written in more than one way.
-  if (std::holds_alternative<double>(value)) return "(" + has(item + ",") + " OR " + has(item + "}") + ")";
-  const std::string read = attribute(key, where) + " = " + text(to_string(value));
-  if (!std::holds_alternative<std::string>(value)) return "(" + has(item) + " AND " + read + ")";
-  return "(" + has(item) + " AND (NOT contains(" + column + "[2:], '{') OR " + read + "))";
+  std::string has = "contains(" + column + ", " + text(item) + ")";
+  std::string read = attribute(key, where) + " = " + text(to_string(value));
+  if (is_text) read = "(NOT contains(" + column + "[2:], '{') OR " + read + ")";
+  if (std::holds_alternative<double>(value)) {
+    const auto ends_with = [&](char end) { return "contains(" + column + ", " + text(item + end) + ")"; };
+    has = ends_with(',') + " OR " + ends_with('}');
+    // As text a double is written in more than one way.
+    read = attribute_number(key, where) + " = TRY_CAST(" + text(to_string(value)) + " AS DOUBLE)";
+  }
+  return "CASE WHEN " + has + " THEN " + read + " ELSE FALSE END";
 }
 
 std::string duckdb_dialect::quantile(std::string_view expression, double q) const {

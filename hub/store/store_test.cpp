@@ -192,6 +192,8 @@ TEST_P(Store, SelectsByCondition) {
   EXPECT_EQ(ids(d.attribute_is("circuit", dialect::from::span, std::string("sema"))), "");
   EXPECT_EQ(ids(d.attribute_is("n", dialect::from::span, std::int64_t{7})), "10 ");
   EXPECT_EQ(ids(d.attribute_is("n", dialect::from::span, std::string("7"))), "") << "another type";
+  EXPECT_EQ(ids(d.attribute_is("n", dialect::from::span, 7.0)), "") << "another type";
+  EXPECT_EQ(ids(d.attribute_is("job_id", dialect::from::span, std::int64_t{1})), "") << "kept as text";
   EXPECT_EQ(ids(d.attribute_is("job_id", dialect::from::span, std::string("j1"))), "10 ");
   EXPECT_EQ(ids(d.attribute_is("service.name", dialect::from::resource, std::string("prover"))), "10 11 20 ");
   EXPECT_EQ(ids(d.attribute_number("n", dialect::from::span) + " > 6.5"), "10 ");

@@ -126,21 +126,5 @@ TEST(peak, is_what_was_allocated_and_touched_in_between) {
   EXPECT_GT(resident_memory(), 0U);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their allocators aren't glibc's
-TEST(freed_memory, stays_in_the_heap_until_it_is_given_back) {
-  constexpr std::size_t size = std::size_t{24} << 20;
-  keep_freed_memory();
-  give_back_heap();
-  {
-    const std::vector<char> block(size, 1);
-  }
-  EXPECT_GE(kept_by_heap(), size);
-  const std::size_t before = resident_memory();
-  if (before == 0) GTEST_SKIP() << "SKIPPED: this kernel doesn't say what is resident";
-  give_back_heap();
-  EXPECT_LT(resident_memory() + size / 10 * 9, before);
-}
-#endif
-
 }  // namespace
 }  // namespace prover::daemon

@@ -67,15 +67,24 @@ std::optional<std::string> number_of(const value& v) {
   return std::nullopt;
 }
 
+// The values of attributes that equal a number: attributes keep whether they are whole.
+std::vector<attribute_value> equals_of(double n) {
+  std::vector<attribute_value> out{n};
+  if (n == 0) out.emplace_back(-n);
+  if (n == std::trunc(n) && std::abs(n) <= 0x1p53) out.emplace_back(static_cast<std::int64_t>(n));
+  return out;
+}
+
 using where = dialect::from;
 
-// `.x` looks at the span's own attributes, then at its resource's: `of` is made for one of the two.
+// `.x` looks at the span's own attributes, then at its resource's: `of` is made for one of the two. Whether a span has
+// the attribute is looked up only where its resource has what is wanted.
 template <class F>
 std::string in_scope(const field& f, const dialect& d, F of) {
   if (f.scope == attribute_scope::span) return of(where::span);
   if (f.scope == attribute_scope::resource) return of(where::resource);
-  return "(" + of(where::span) + " OR (" + d.attribute(f.key, where::span) + " IS NULL AND " + of(where::resource) +
-         "))";
+  return "(" + of(where::span) + " OR CASE WHEN " + of(where::resource) + " THEN " + d.attribute(f.key, where::span) +
+         " IS NULL ELSE FALSE END)";
 }
 
 condition attribute_compare(const field& f, operation o, const value& v, const dialect& d) {
@@ -103,6 +112,17 @@ condition attribute_compare(const field& f, operation o, const value& v, const d
     return {"FALSE", true};
   }
   if (const auto n = number_of(v)) {
+    if (is_equal) {
+      return {in_scope(f, d,
+                       [&](where w) {
+                         std::string any;
+                         for (const attribute_value& one : equals_of(std::strtod(n->c_str(), nullptr))) {
+                           any += (any.empty() ? "(" : " OR ") + never_null(d.attribute_is(f.key, w, one));
+                         }
+                         return any + ")";
+                       }),
+              true};
+    }
     return {
         in_scope(f, d,
                  [&](where w) { return never_null(d.attribute_number(f.key, w) + std::string(sql_operator(o)) + *n); }),
