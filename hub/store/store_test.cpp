@@ -522,7 +522,7 @@ TEST(StoreDirectory, MakesFilesOfMoreThanItCanSortAtOnce) {
     EXPECT_EQ(s->stats().files, 0u);
   }
   o.rows_per_file = 1000;
-  o.memory_bytes = 24u << 20;
+  o.memory_bytes = 36u << 20;
   const auto s = opened(o);
   ASSERT_TRUE(becomes([&] { return s->stats().files > 1; })) << "it is no file";
   EXPECT_EQ(s->stats().spans, spans);
