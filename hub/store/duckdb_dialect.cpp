@@ -50,7 +50,9 @@ std::string duckdb_dialect::attribute_number(std::string_view key, from where) c
 std::string duckdb_dialect::attribute_is(std::string_view key, from where, const attribute_value& value) const {
   const bool is_text = std::holds_alternative<std::string>(value);
   if (where == from::span && is_promoted(key)) {  // kept as text
-    return is_text ? "(" + std::string(key) + " = " + text(to_string(value)) + ")" : "FALSE";
+    // Said so, and not with COALESCE, DuckDB leaves out row groups that hold no such value.
+    const std::string column(key);
+    return is_text ? "(" + column + " = " + text(to_string(value)) + " AND " + column + " IS NOT NULL)" : "FALSE";
   }
   std::string item;
   append_json(item, key);
@@ -66,7 +68,7 @@ std::string duckdb_dialect::attribute_is(std::string_view key, from where, const
     // As text a double is written in more than one way.
     read = attribute_number(key, where) + " = TRY_CAST(" + text(to_string(value)) + " AS DOUBLE)";
   }
-  return "CASE WHEN " + has + " THEN " + read + " ELSE FALSE END";
+  return "CASE WHEN " + has + " THEN COALESCE(" + read + ", FALSE) ELSE FALSE END";
 }
 
 std::string duckdb_dialect::quantile(std::string_view expression, double q) const {

@@ -71,7 +71,7 @@ class dialect {
   enum class from : std::uint8_t { span, resource };
   virtual std::string attribute(std::string_view key, from where) const = 0;
   virtual std::string attribute_number(std::string_view key, from where) const = 0;  // as DOUBLE, NULL where it is none
-  // A condition: the attribute has exactly this value and type. Much faster than comparing attribute().
+  // A condition, never NULL: the attribute has exactly this value and type. Much faster than comparing attribute().
   virtual std::string attribute_is(std::string_view key, from where, const attribute_value& value) const = 0;
   virtual std::string quantile(std::string_view expression, double q) const = 0;               // exact, an aggregate
   virtual std::string matches(std::string_view expression, std::string_view regex) const = 0;  // RE2, whole string

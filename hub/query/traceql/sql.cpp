@@ -97,7 +97,7 @@ condition attribute_compare(const field& f, operation o, const value& v, const d
     return {is_equal ? "NOT (" + there + ")" : "(" + there + ")", true};
   }
   const auto is = [&](const attribute_value& a) {
-    return in_scope(f, d, [&](where w) { return never_null(d.attribute_is(f.key, w, a)); });
+    return in_scope(f, d, [&](where w) { return d.attribute_is(f.key, w, a); });
   };
   if (const auto* s = std::get_if<std::string>(&v)) {
     if (is_equal) return {is(*s), true};
@@ -117,7 +117,7 @@ condition attribute_compare(const field& f, operation o, const value& v, const d
                        [&](where w) {
                          std::string any;
                          for (const attribute_value& one : equals_of(std::strtod(n->c_str(), nullptr))) {
-                           any += (any.empty() ? "(" : " OR ") + never_null(d.attribute_is(f.key, w, one));
+                           any += (any.empty() ? "(" : " OR ") + d.attribute_is(f.key, w, one);
                          }
                          return any + ")";
                        }),

@@ -56,7 +56,8 @@ std::string clickhouse_dialect::attribute_number(std::string_view key, from wher
 std::string clickhouse_dialect::attribute_is(std::string_view key, from where, const attribute_value& value) const {
   if (where == from::span && is_promoted(key)) {  // kept as text
     const bool is_text = std::holds_alternative<std::string>(value);
-    return is_text ? "(" + std::string(key) + " = " + text(to_string(value)) + ")" : "FALSE";
+    const std::string column(key);
+    return is_text ? "(" + column + " = " + text(to_string(value)) + " AND " + column + " IS NOT NULL)" : "FALSE";
   }
   std::string item;
   append_json(item, key);

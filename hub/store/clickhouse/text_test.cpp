@@ -66,7 +66,7 @@ TEST(ClickHouseText, SaysConditions) {
   const clickhouse_dialect d;
   EXPECT_EQ(d.is_trace({1, UINT64_MAX}), "(trace_hi = 1 AND trace_lo = 18446744073709551615)");
   EXPECT_EQ(d.attribute("job_id", from::span), "job_id");
-  EXPECT_EQ(d.attribute_is("job_id", from::span, std::string("a'b")), R"((job_id = 'a\'b'))");
+  EXPECT_EQ(d.attribute_is("job_id", from::span, std::string("a'b")), R"((job_id = 'a\'b' AND job_id IS NOT NULL))");
   EXPECT_EQ(d.attribute_is("n", from::span, std::int64_t{7}), R"(has(attribute_items, '"n":7'))");
   EXPECT_EQ(d.attribute_is("n", from::span, 7.0), R"(has(attribute_items, '"n":7.0'))");
   EXPECT_EQ(d.attribute_is("job_id", from::resource, std::string("x\"y")),
