@@ -415,8 +415,9 @@ TEST(Viewer, FitsWhateverTheTerminalIs) {
   ASSERT_TRUE(t.shows("prove")) << t.seen();
   t.type("djJKbk");
   t.resize(40, 150);
+  // The first screen of the new size may still be the one before the last keys.
+  ASSERT_TRUE(t.shows("multiply")) << t.seen();
   ASSERT_TRUE(t.shows("q quit")) << t.seen();
-  EXPECT_NE(t.seen().find("multiply"), std::string::npos) << t.seen();
   t.type("q");
   EXPECT_EQ(t.exit_code(), 0);
 }

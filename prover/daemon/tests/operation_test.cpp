@@ -220,10 +220,12 @@ TEST_F(Operation, MetricsHaveWhatIsPromisedAndWhatTheDashboardAsksFor) {
            "prover_memory_reserved_bytes{owner=\"key s\"} ",
            "prover_memory_reserved_bytes{owner=\"requests\"} ",
            "prover_memory_reserved_bytes{owner=\"process\"} ",
-           "prover_device_busy_seconds_total{device=\"cpu\"} 0.",
        }) {
     EXPECT_TRUE(has(text, std::string("\n") + begin)) << begin;
   }
+  std::smatch busy;
+  ASSERT_TRUE(std::regex_search(text, busy, std::regex("\nprover_device_busy_seconds_total\\{device=\"cpu\"\\} ([^ \n]+)")));
+  EXPECT_GT(std::stod(busy[1]), 0.0);
   // A slow bucket leads to the trace that filled it.
   const std::regex exemplar(
       "prover_job_duration_seconds_bucket\\{cold=\"true\",kind=\"s\"[^\n]* # \\{trace_id=\"[0-9a-f]{32}\"");
