@@ -53,14 +53,34 @@ class bucket_bounds {
 
   constexpr std::span<const double> values() const noexcept { return {values_, size_}; }
 
-  // The number of the bucket that `v` belongs to: how many bounds are below it.
+  // The number of the bucket that `v` belongs to: how many bounds are below it. Halving leaves sixteen, and these are
+  // compared all at once: in a chain of comparisons each waits for the one before, and the next value for them all.
   std::uint32_t bucket_of(double v) const noexcept {
     std::uint32_t below = 0;
-    for (std::uint32_t half = first_half_; half != 0; half /= 2) below += values_[below + half - 1] < v ? half : 0;
-    return below + (values_[below] < v ? 1 : 0);
+    for (std::uint32_t half = first_half_; half > at_once / 2; half /= 2) {
+      below += values_[below + half - 1] < v ? half : 0;
+    }
+    using two_values [[gnu::vector_size(16)]] = double;
+    using two_counts [[gnu::vector_size(16)]] = std::int64_t;
+    const double* left = &values_[below];
+    two_counts even{};
+    two_counts odd{};
+#pragma GCC unroll 4
+    for (std::uint32_t i = 0; i < at_once; i += 4) {
+      two_values first;
+      two_values second;
+      __builtin_memcpy(&first, left + i, sizeof first);
+      __builtin_memcpy(&second, left + i + 2, sizeof second);
+      even -= first < v;  // -1 where it holds
+      odd -= second < v;
+    }
+    even += odd;
+    return below + static_cast<std::uint32_t>(even[0] + even[1]);
   }
 
  private:
+  static constexpr std::uint32_t at_once = 16;
+
   double values_[max_bounds + 1] = {};  // infinite above the last
   std::uint32_t size_;
   std::uint32_t first_half_;
