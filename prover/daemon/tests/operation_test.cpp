@@ -224,7 +224,8 @@ TEST_F(Operation, MetricsHaveWhatIsPromisedAndWhatTheDashboardAsksFor) {
     EXPECT_TRUE(has(text, std::string("\n") + begin)) << begin;
   }
   std::smatch busy;
-  ASSERT_TRUE(std::regex_search(text, busy, std::regex("\nprover_device_busy_seconds_total\\{device=\"cpu\"\\} ([^ \n]+)")));
+  ASSERT_TRUE(
+      std::regex_search(text, busy, std::regex("\nprover_device_busy_seconds_total\\{device=\"cpu\"\\} ([^ \n]+)")));
   EXPECT_GT(std::stod(busy[1]), 0.0);
   // A slow bucket leads to the trace that filled it.
   const std::regex exemplar(
