@@ -9,12 +9,14 @@
 #include "metrics/registry.hpp"
 #include "settings.hpp"
 #include "units.hpp"
+#include "variable_names.hpp"
 
 namespace telltale {
 
 namespace detail {
 
 std::vector<error> read_environment(options& o) {
+  complain_of_slips();
   std::vector<error> errors;
   const auto get = [](const char* name) -> const char* {
     const char* v = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): once, at start

@@ -278,6 +278,36 @@ TEST(BadEnvironment, IsOneLineOnStderrAndTheDefaultWhereNobodyCallsStart) {
   }
 }
 
+TEST(BadEnvironment, NamesTheVariableThatASlipMeant) {
+  const std::pair<const char*, const char*> slips[] = {
+      {"TELLTALE_LOGS", "TELLTALE_LOG"},          {"TELLTALE_TRCAE", "TELLTALE_TRACE"},
+      {"TELLTALE_LOG_LEVEL", "TELLTALE_LOG"},     {"TELLTALE_SINK", "TELLTALE_SINKS"},
+      {"TELLTALE_OVERHAED", "TELLTALE_OVERHEAD"}, {"TELLTALE_EXITTIMEOUT", "TELLTALE_EXIT_TIMEOUT"}};
+  for (const char* scenario : {"exits_in_span", "says_error"}) {  // without and with start()
+    for (const auto& [slip, meant] : slips) {
+      const ended e = run(child, {scenario}, {{slip, "off"}});
+      EXPECT_EQ(e.code, 0) << e;
+      const std::string said =
+          "telltale: " + std::string(slip) + " is no variable that anything reads. Did you mean " + meant + "?\n";
+      EXPECT_EQ(count_of(e.err, said), 1U) << e;
+    }
+  }
+}
+
+TEST(BadEnvironment, LeavesOtherProgramsVariablesAlone) {
+  const ended e = run(child, {"exits_in_span"},
+                      {{"TELLTALE_LOG", "off"},
+                       {"TELLTALE_HUB", "http://localhost:4318"},
+                       {"TELLTALE_TOKEN", "x"},
+                       {"TELLTALE_CLICKHOUSE_PASSWORD", "x"},
+                       {"TELLTALE_PROVER_KERNELS", "portable"},
+                       {"TELLTALE_LIBRARY", "x"},
+                       {"TELLTALE_LIB_DIR", "x"},
+                       {"TELLTALE_TEST_LONG", "1"},
+                       {"TELLTALE_KILLS", "5"}});
+  EXPECT_EQ(e.err, "") << e;
+}
+
 TEST(BadEnvironment, LeavesWhatWasGoodInForce) {
   // Given a sink that is nonsense beside a filter and a size that are not
   const ended e = run(child, {"exits_in_span"}, {{"TELLTALE_SINKS", "nonsense:x"}, {"TELLTALE_LOG", "off"}});
