@@ -168,7 +168,7 @@ void bucket_sum::begin_chunk(std::size_t used) {
 
 // Adds up neighbours of the same key, level by level, until every key is there once. Without branches on the keys:
 // bucket sizes are random, and a misprediction costs as much as a quarter of an addition.
-void bucket_sum::collapse(secret_vector<entry>& entries) {
+void bucket_sum::collapse(secret_pages<entry>& entries) {
   constexpr std::uint64_t kNone = ~std::uint64_t{0};
   for (;;) {
     const std::size_t n = entries.size();
@@ -231,7 +231,7 @@ void bucket_sum::halve(unsigned count, unsigned width) {
 }
 
 // In batches that share an inversion each; empties the list.
-void bucket_sum::add(secret_vector<addition>& additions, operands from) {
+void bucket_sum::add(secret_pages<addition>& additions, operands from) {
   for (std::size_t done = 0; done < additions.size(); done += batch_) {
     const addition_job job{from == operands::bases ? points_.records() : pool_.data(),
                            pool_.data(),

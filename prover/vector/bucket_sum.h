@@ -44,18 +44,18 @@ class bucket_sum {
   void begin_chunk(std::size_t used);
   void finish_chunk(bool bucket_continues);
   void halve(unsigned count, unsigned width);
-  void collapse(secret_vector<entry>& entries);
-  void add(secret_vector<addition>& additions, operands from);
+  void collapse(secret_pages<entry>& entries);
+  void add(secret_pages<addition>& additions, operands from);
   void reserve_pool(std::size_t records);
   std::uint64_t* record(std::size_t slot) { return pool_.data() + slot * kernels_.record_words; }
 
   const bases& points_;
   const group_kernels& kernels_;
   const std::size_t chunk_slots_, batch_;  // sized so that a chunk and a batch's workspace stay in 2 MiB of cache
-  secret_vector<std::uint32_t> references_, bucket_end_;
-  secret_vector<keyed_reference> partitioned_;
-  secret_vector<entry> chunk_, buckets_, bits_;
-  secret_vector<addition> additions_, copies_;
+  secret_pages<std::uint32_t> references_, bucket_end_;
+  secret_pages<keyed_reference> partitioned_;
+  secret_pages<entry> chunk_, buckets_, bits_;
+  secret_pages<addition> additions_, copies_;
   buffer<std::uint64_t> workspace_, pool_;
   std::size_t pool_records_ = 0;
   std::size_t chunk_used_ = 0, additions_used_ = 0;  // slots [0, chunk_slots) are the chunk's, the buckets follow

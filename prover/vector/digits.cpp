@@ -127,7 +127,7 @@ void recoded_scalars::distribute(std::span<const std::uint64_t> scalars, std::sp
   record_ = buffer<std::uint32_t>(total, contents::secret);
   threads.run(parts, [&](std::size_t i) {
     std::uint32_t* place = &next[i * (last_window_ + 2)];
-    secret_vector<block> memory(1);
+    secret_pages<block> memory(1);
     block& b = memory[0];
     b.value[4].fill(0);
     const auto [begin, end] = part(origin.size(), parts, i);

@@ -43,13 +43,13 @@ class buffer {
   contents kind_ = contents::open;
 };
 
-// A vector whose memory is wiped whenever it lets go of some.
+// A vector in such memory, wiped whenever it lets go of some. (prover::secret_vector lives in ordinary memory.)
 template <class T>
-struct wiping_allocator {
+struct wiping_page_allocator {
   using value_type = T;
-  wiping_allocator() = default;
+  wiping_page_allocator() = default;
   template <class U>
-  wiping_allocator(const wiping_allocator<U>&) {}  // NOLINT: allocators convert
+  wiping_page_allocator(const wiping_page_allocator<U>&) {}  // NOLINT: allocators convert
   T* allocate(std::size_t n) { return static_cast<T*>(allocate_pages(n * sizeof(T))); }
   void deallocate(T* p, std::size_t n) { free_pages(p, n * sizeof(T), contents::secret); }
   // Elements made without a value are left as they are: the kernels' lists are always filled right after.
@@ -61,9 +61,9 @@ struct wiping_allocator {
   void construct(U* p, Args&&... args) {
     ::new (static_cast<void*>(p)) U{std::forward<Args>(args)...};
   }
-  bool operator==(const wiping_allocator&) const = default;
+  bool operator==(const wiping_page_allocator&) const = default;
 };
 template <class T>
-using secret_vector = std::vector<T, wiping_allocator<T>>;
+using secret_pages = std::vector<T, wiping_page_allocator<T>>;
 
 }  // namespace prover::vector

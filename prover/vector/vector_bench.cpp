@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <atomic>
+#include <random>
 #include <thread>
 
 #include "msm.h"
@@ -9,16 +10,6 @@
 
 namespace prover::vector {
 namespace {
-
-struct splitmix {
-  std::uint64_t state;
-  std::uint64_t operator()() {
-    std::uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
-};
 
 // Threads made for each run: what a pool would do, and 20 us more.
 executor threads(std::size_t n) {
@@ -38,14 +29,14 @@ executor threads(std::size_t n) {
 // on the same one: sums of such points are as much work as others, and stay as random.
 std::vector<std::uint64_t> some_points(group g, std::size_t n) {
   std::vector<std::uint64_t> p(n * words_per_point(g));
-  splitmix random{1};
+  std::mt19937_64 random(1);
   const std::size_t words = g == group::bn254_g1 || g == group::bn254_g2 ? 4 : 6;
   for (std::size_t i = 0; i < p.size(); ++i) p[i] = i % words == words - 1 ? random() >> 4 : random();
   return p;
 }
 std::vector<std::uint64_t> some_scalars(std::size_t n) {
   std::vector<std::uint64_t> s(4 * n);
-  splitmix random{2};
+  std::mt19937_64 random(2);
   for (std::size_t i = 0; i < s.size(); ++i) s[i] = i % 4 == 3 ? random() % 0x30644e72e131a029 : random();
   return s;
 }

@@ -36,19 +36,13 @@ std::string_view to_string(metric_kind k) noexcept {
   return names[static_cast<std::size_t>(k)];
 }
 
-std::uint64_t mix(std::uint64_t x) noexcept {  // the finaliser of MurmurHash3
-  x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-  x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
-  return x ^ x >> 33;
-}
-
 // The same for any order of the labels.
 std::uint64_t hash_of(const label_view* labels, std::size_t count) noexcept {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const label_view& l = labels[i];
     const std::uint64_t value = l.type == attribute_type::string ? std::hash<std::string_view>{}(l.text) : l.bits;
-    sum += mix(l.key_hash ^ mix(value + static_cast<std::uint64_t>(l.type)));
+    sum += scattered(l.key_hash ^ scattered(value + static_cast<std::uint64_t>(l.type)));
   }
   return sum;
 }

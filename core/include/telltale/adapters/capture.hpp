@@ -7,11 +7,10 @@
 //
 // Two ways lead out of a library, and only one says who is speaking:
 //   - stdio (fprintf(stderr, …), perror, fputs) and std::cerr, std::clog (or std::cout) are replaced by streams that
-//   hand
-//     each piece over on the printing thread, so its context is at hand. Lines are put together per thread and job.
+//     hand each piece over on the printing thread, so its context is at hand. Lines are put together per thread and
+//     job.
 //   - what is written to the descriptor itself (write(2, …), other programs started meanwhile) comes through a pipe,
-//   and
-//     nobody can say which thread it was. Such a line gets the context of whoever started the capture, and the
+//     and nobody can say which thread it was. Such a line gets the context of whoever started the capture, and the
 //     attribute log.shared=true.
 //
 // A line is at most max_string_bytes long; a longer one becomes several records, all but the last of them marked
