@@ -16,6 +16,12 @@ inline bool long_run() {
   return std::getenv("TELLTALE_TEST_LONG") != nullptr;
 }
 
+// How often a test kills a daemon: TELLTALE_KILLS says it, as for the hub (tests/kill).
+inline int kills() {
+  const char* const said = std::getenv("TELLTALE_KILLS");
+  return said != nullptr ? std::atoi(said) : long_run() ? 50 : 5;
+}
+
 inline std::vector<std::byte> content_of(const std::string& path) {
   const std::string text = file_text(path);
   const auto* begin = reinterpret_cast<const std::byte*>(text.data());
