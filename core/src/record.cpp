@@ -478,7 +478,7 @@ open_slot* sample_call(const site& s) noexcept {
   std::uint64_t* w = slot->words;
   put(&w[0], first_word(record_bytes(3), record_kind::sample, s.id()) | std::uint64_t{state_is_root} << 16);
   put(&w[1], second_word(state.current.scope.value, 3));
-  put_pair(&w[4], state.current.trace);
+  put_pair(&w[4], &state.current.trace);
   put(&w[6], next_id(state));
   put(&w[7], state.current.span.value);
   put(&w[header_words], sheet->number | std::uint64_t{s.tally()} << 32);

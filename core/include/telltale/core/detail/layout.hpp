@@ -12,8 +12,8 @@
 //
 // The payload holds the site's own attributes in the order of the site's table, then late ones, each preceded by a
 // word that names its key. A number is one word. A string is a word with its length (low half) and its full length
-// before it was cut (high half), then its bytes, padded to whole words: everything is written and copied in words, so
-// that a slot that has just been written can be read back without stalling on half-forwarded stores.
+// before it was cut (high half), then its bytes, padded to whole words. Everything is loaded as it was stored or in
+// smaller pieces, so that a slot that has just been written can be read back without waiting for it.
 //
 // A span is one record, written at its end. What does not fit into its slot, and events and links, are records of
 // their own that name the span and are counted in `parts`.

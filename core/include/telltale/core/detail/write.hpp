@@ -19,13 +19,8 @@ inline void put(std::uint64_t* word, std::uint64_t value) noexcept {
 using half [[gnu::may_alias]] = std::uint32_t;
 inline constexpr std::size_t low_half = std::endian::native == std::endian::little ? 0 : 1;
 
-// The same as two halves, where they come from two places.
-inline void put_halves(std::uint64_t* word, std::uint32_t low, std::uint32_t high) noexcept {
-  auto* halves = reinterpret_cast<half*>(word);
-  __atomic_store_n(&halves[low_half], low, __ATOMIC_RELAXED);
-  __atomic_store_n(&halves[1 - low_half], high, __ATOMIC_RELAXED);
-}
-// What was put so is read back at once only so: a wider load would wait until both have left the store buffer.
+// Its low half. (A load that is narrower than the store before it needn't wait for that to leave the store buffer; a
+// wider one has to.)
 inline std::uint32_t get_low(const std::uint64_t* word) noexcept {
   return __atomic_load_n(&reinterpret_cast<const half*>(word)[low_half], __ATOMIC_RELAXED);
 }
@@ -34,22 +29,48 @@ inline std::uint64_t get(const std::uint64_t* word) noexcept {
 }
 
 // Two words at once, where nobody checks that other threads only see whole ones.
-inline void put_pair(std::uint64_t* words, const trace_id& pair) noexcept {
+inline void put_pair(std::uint64_t* words, const void* pair) noexcept {
 #if defined(__SANITIZE_THREAD__)
-  put(&words[0], pair.high);
-  put(&words[1], pair.low);
+  std::uint64_t both[2];
+  std::memcpy(both, pair, sizeof both);
+  put(&words[0], both[0]);
+  put(&words[1], both[1]);
 #else
-  std::memcpy(words, &pair, sizeof pair);
+  std::memcpy(words, pair, 2 * sizeof *words);
 #endif
 }
-// Words of a slot, to where nobody looks yet.
-inline void copy_words(std::uint64_t* to, const std::uint64_t* from, std::size_t count) noexcept {
-#if defined(__SANITIZE_THREAD__)
-  for (std::size_t i = 0; i < count; ++i) to[i] = get(&from[i]);
-#else
-  std::memcpy(to, from, count * sizeof(std::uint64_t));
-#endif
+
+// Words of a slot, to where nobody looks yet. Where a span ends right after its begin, its slot is still on the way to
+// memory. So what was stored as two words is loaded as two words, or it would have to arrive first; and it is stored as
+// one pair, because stores are what takes time: each waits for its line of the ring, which another core read last.
+#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+using pair_register [[gnu::vector_size(16)]] = long long;
+inline void copy_two_words(std::uint64_t* to, const std::uint64_t* from) noexcept {
+  pair_register pair;
+  asm("movq %1, %0\n\tmovhps %2, %0" : "=&x"(pair) : "m"(from[0]), "m"(from[1]));
+  std::memcpy(to, &pair, sizeof pair);
 }
+inline void copy_word_and(std::uint64_t* to, const std::uint64_t* from, std::uint64_t second) noexcept {
+  pair_register pair;
+  asm("movq %1, %0" : "=x"(pair) : "m"(*from));
+  pair[1] = static_cast<long long>(second);
+  std::memcpy(to, &pair, sizeof pair);
+}
+inline void copy_pair(std::uint64_t* to, const std::uint64_t* from) noexcept {
+  std::memcpy(to, from, sizeof(pair_register));
+}
+#else
+inline void copy_word_and(std::uint64_t* to, const std::uint64_t* from, std::uint64_t second) noexcept {
+  to[0] = get(from);
+  to[1] = second;
+}
+inline void copy_two_words(std::uint64_t* to, const std::uint64_t* from) noexcept {
+  copy_word_and(to, from, get(from + 1));
+}
+inline void copy_pair(std::uint64_t* to, const std::uint64_t* from) noexcept {
+  copy_two_words(to, from);
+}
+#endif
 
 // --- payload ------------------------------------------------------------------------------------------------------
 
@@ -85,10 +106,12 @@ inline std::uint64_t tail_word(const char* s, std::size_t size, std::size_t rest
   const std::size_t size = s.size() <= max_string_bytes ? s.size() : cut_and_count(s);
   put(p++, size | std::uint64_t{s.size() < 0xffffffffu ? s.size() : 0xffffffffu} << 32);
   std::size_t i = 0;
-  for (; i + 8 <= size; i += 8) {
+  for (; i + 16 <= size; i += 16, p += 2) put_pair(p, s.data() + i);
+  if (i + 8 <= size) {
     std::uint64_t word;
     std::memcpy(&word, s.data() + i, 8);
     put(p++, word);
+    i += 8;
   }
   if (i < size) put(p++, tail_word(s.data(), size, size - i));
   return p;
@@ -119,6 +142,11 @@ inline void prefetch_ahead(const std::uint64_t* record) noexcept {
 #else
   __builtin_prefetch(record + 128, 1);
 #endif
+}
+
+// Where in the ring the byte lies that is number `head` of all that were ever written.
+inline std::uint64_t* place_of(const thread_block* b, std::uint64_t head) noexcept {
+  return reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(b->ring) + (head & b->mask));
 }
 
 inline void publish(thread_block* b, std::size_t bytes) noexcept {
@@ -187,12 +215,9 @@ constexpr std::size_t record_bytes(std::size_t payload_words) noexcept {
                                              const position_words& parent, std::size_t payload_words, std::uint64_t id,
                                              std::uint8_t state = 0) noexcept {
   std::uint64_t* w = slot->words;
-  put_halves(&w[0],
-             static_cast<std::uint32_t>(first_word(record_bytes(payload_words), record_kind::span, 0)) |
-                 std::uint32_t{state} << 16,
-             site);
-  put_halves(&w[1], static_cast<std::uint32_t>(parent.rest), static_cast<std::uint32_t>(payload_words));
-  put_pair(&w[4], trace);
+  put(&w[0], first_word(record_bytes(payload_words), record_kind::span, site) | std::uint64_t{state} << 16);
+  put(&w[1], static_cast<std::uint32_t>(parent.rest) | std::uint64_t{payload_words} << 32);
+  put_pair(&w[4], &trace);
   put(&w[6], id);
   put(&w[7], parent.span);
   put(&w[3], parent.rest);
@@ -250,8 +275,9 @@ TELLTALE_EXPORT opening open(const site& s, std::size_t payload_words) noexcept;
     return {};
   b->top = slot + 1;
   const std::uint64_t id = next_id(t);
-  fill_slot(slot, t.current.trace, s.id(), parent, payload_words, id);
-  enter(t.current, id, s.id());
+  const std::uint32_t site = s.id();
+  fill_slot(slot, t.current.trace, site, parent, payload_words, id);
+  enter(t.current, id, site);
   return {slot, hasty_ticks()};
 }
 
@@ -268,28 +294,37 @@ inline bool is_sample(const open_slot* slot) noexcept {
   return (get(&slot->words[0]) >> 8 & 0xff) == static_cast<std::uint8_t>(record_kind::sample);
 }
 
-// Writes an open span's record to `p`. Whole lines by wide moves: what takes time here is the number of stores. Only
-// the begin, which may have been stored just now, goes alone, so that nothing waits for it to leave the store buffer.
+// The low half of a slot's first word says how long the record will be.
+constexpr std::size_t bytes_said_by(std::uint32_t first) noexcept {
+  return std::size_t{first & 0xff} * line_bytes;
+}
+// What it is where a span has one to eight words of attributes, as most have: their copy needs no loop.
+inline constexpr auto first_of_two_lines = static_cast<std::uint32_t>(first_word(2 * line_bytes, record_kind::span, 0));
+
+// Writes an open span's record to `p`.
 [[gnu::always_inline]] inline void copy_record(std::uint64_t* p, const open_slot* slot, std::size_t bytes,
                                                std::uint64_t end) noexcept {
   const std::uint64_t* w = slot->words;
   const std::uint64_t* const behind = w + bytes / sizeof *w;
-  copy_words(p, w, 2);
-  p[2] = get(&w[2]);
-  p[3] = end;
-  copy_words(p + 4, w + 4, 4);
-  while ((w += line_words) != behind) copy_words(p += line_words, w, line_words);
+  copy_two_words(p, w);
+  copy_word_and(p + 2, w + 2, end);
+  copy_pair(p + 4, w + 4);  // the trace, which was stored as a pair
+  copy_two_words(p + 6, w + 6);
+  while ((w += line_words) != behind) {
+    p += line_words;
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < line_words; i += 2) copy_two_words(p + i, w + i);
+  }
 }
 
-// Writes the record of this thread's last span and frees its slot; false, with nothing done, where the ring has no room
-// at once. `first` is the low half of the slot's first word.
-[[gnu::always_inline]] inline bool write_top(thread_block* b, open_slot* slot, std::uint32_t first,
+// Writes the record of this thread's last span, which takes so many bytes, and frees its slot; false, with nothing
+// done, where the ring has no room at once.
+[[gnu::always_inline]] inline bool write_top(thread_block* b, open_slot* slot, std::size_t bytes,
                                              std::uint64_t end) noexcept {
   const std::uint64_t head = b->head.load(std::memory_order_relaxed);
-  const std::size_t bytes = std::size_t{first & 0xff} * line_bytes;
   if (head + bytes > b->limit) [[unlikely]]
     return false;
-  std::uint64_t* p = b->ring + (head & b->mask) / 8;
+  std::uint64_t* p = place_of(b, head);
   prefetch_ahead(p);
   copy_record(p, slot, bytes, end);
   b->top = slot;
@@ -305,7 +340,7 @@ inline void close(open_slot* slot) noexcept {
   if (b->top != slot + 1) [[unlikely]]
     return close_slow(slot);
   const std::uint64_t end = hasty_ticks();
-  if (!write_top(b, slot, get_low(&slot->words[0]), end)) [[unlikely]]
+  if (!write_top(b, slot, bytes_said_by(get_low(&slot->words[0])), end)) [[unlikely]]
     return close_at_limit(slot, end);
   put(&slot->words[2], 0);
 }
@@ -316,11 +351,19 @@ inline void close(open_slot* slot) noexcept {
   thread_state& t = tls;
   thread_block* b = t.block;
   const std::uint32_t first = get_low(&slot->words[0]);
-  if (b->top != slot + 1 || (first >> 16 & state_is_root) != 0) [[unlikely]]
+  if (b->top != slot + 1) [[unlikely]]
     return finish_slow(slot);
-  const std::uint64_t end = hasty_ticks();
-  if (!write_top(b, slot, first, end)) [[unlikely]]
-    return finish_at_limit(slot, end);
+  if (first == first_of_two_lines) [[likely]] {
+    const std::uint64_t end = hasty_ticks();
+    if (!write_top(b, slot, 2 * line_bytes, end)) [[unlikely]]
+      return finish_at_limit(slot, end);
+  } else {
+    if ((first >> 16 & state_is_root) != 0) [[unlikely]]
+      return finish_slow(slot);
+    const std::uint64_t end = hasty_ticks();
+    if (!write_top(b, slot, bytes_said_by(first), end)) [[unlikely]]
+      return finish_at_limit(slot, end);
+  }
   store_position(t.current, former_position(slot));
   put(&slot->words[2], 0);
 }
@@ -333,7 +376,7 @@ inline void close(open_slot* slot) noexcept {
   const thread_block* b = t.block;
   const std::size_t bytes = record_bytes(payload_words);
   const std::uint64_t head = b->head.load(std::memory_order_relaxed);
-  std::uint64_t* p = b->ring + (head & b->mask) / 8;
+  std::uint64_t* p = place_of(b, head);
   if (head + bytes > b->limit) [[unlikely]] {
     if ((p = reserve_slow(bytes)) == nullptr) return nullptr;
     b = t.block;
