@@ -14,6 +14,7 @@ void add_spdlog_figures(report& r);        // spdlog_peer.cpp, or spdlog_absent.
 void add_lttng_figures(report& r);         // lttng.cpp: runs core_lttng_peer where it was built
 void add_otlp_figures(report& r);          // otlp.cpp, or otlp_absent.cpp
 void add_governor_figures(report& r);      // governor.cpp: runs core_governed_loop
+void add_end_to_end_figures(report& r);    // end_to_end.cpp: runs core_json_lines
 void add_flight_figures(report& r);        // flight.cpp: runs core_flight_burst with and without a file
 void add_compile_time_figures(report& r);  // compile_time.cpp
 

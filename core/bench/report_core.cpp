@@ -1,8 +1,5 @@
 // ./bench core: what a record costs, against the same written by hand in the same run. Chunks of both alternate, and a
 // ratio is the median over the pairs, so that a slow moment of the machine falls on both sides.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <iostream>
 #include <string>
@@ -12,7 +9,6 @@
 
 #include "core/bench/figures.hpp"
 #include "core/bench/floors.hpp"
-#include "core/bench/json_floor.hpp"
 #include "core/bench/medians.hpp"
 #include "core/bench/paired.hpp"
 #include "core/bench/parked_drain.hpp"
@@ -104,51 +100,6 @@ paired span_off() {
   return p;
 }
 
-double process_cpu_ns() {
-  rusage u{};
-  ::getrusage(RUSAGE_SELF, &u);
-  const auto ns = [](const timeval& t) {
-    return 1e9 * static_cast<double>(t.tv_sec) + 1e3 * static_cast<double>(t.tv_usec);
-  };
-  return ns(u.ru_utime) + ns(u.ru_stime);
-}
-
-// Whole process's processor time per span, nothing lost, to a file that takes everything.
-paired end_to_end() {
-  paired p;
-  constexpr int spans = 100'000;
-  telltale::options o;
-  o.overflow = telltale::overflow_policy::block;
-  o.sinks = "json:/dev/null?overflow=block";
-  o.overhead = 0;  // each span, however many
-  if (const auto started = telltale::start(o); !started) {
-    std::cerr << started.error().message << '\n';
-    std::exit(2);
-  }
-  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  for (int k = 0; k < 11; ++k) {
-    const double before = process_cpu_ns();
-    {
-      telltale::bench::json_floor out(null);
-      for (std::uint64_t i = 0; i < spans; ++i) {
-        const std::uint64_t begin = __rdtsc();
-        asm volatile("" ::: "memory");
-        out.span(i, begin, __rdtsc(), i, i, "cuda:0 stream 42");
-      }
-    }
-    const double between = process_cpu_ns();
-    {
-      TELLTALE_SPAN("parent");
-      for (std::uint64_t i = 0; i < spans; ++i) our_span(i, i);
-    }
-    telltale::flush(std::chrono::seconds(20));
-    p.floor.push_back((between - before) / spans);
-    p.ours.push_back((process_cpu_ns() - between) / spans);
-  }
-  ::close(null);
-  return p;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -187,17 +138,7 @@ int main(int argc, char** argv) {
   telltale::bench::add_lttng_figures(report);
   telltale::bench::add_metric_figures(report);
   telltale::bench::add_sustained_figures(report);
-  const auto lost = [] {
-    const telltale::statistics now = telltale::stats();
-    return now.dropped_total() + now.sink_dropped + now.sink_errors;
-  };
-  const std::uint64_t lost_before = lost();
-  report.add(
-      end_to_end().as_figure("end to end to JSON lines, process CPU", "hand-written JSON writer", ratio_at_most(2.1)));
-  report.add({.name = "end to end, records lost",
-              .value = static_cast<double>(lost() - lost_before),
-              .unit = "",
-              .bar = value_at_most(0)});
+  telltale::bench::add_end_to_end_figures(report);
   telltale::bench::add_memory_figures(report);
   telltale::bench::add_otlp_figures(report);
   telltale::bench::add_governor_figures(report);
