@@ -422,5 +422,20 @@ TEST(Viewer, FitsWhateverTheTerminalIs) {
   EXPECT_EQ(t.exit_code(), 0);
 }
 
+// A size that changes again while the screen is still being drawn is not lost: no key comes to wake the viewer.
+TEST(Viewer, TakesEverySizeOfATerminalThatIsBeingResized) {
+  fake_hub hub(answers());
+  terminal t(hub.url());
+  ASSERT_TRUE(t.shows("q quit")) << t.seen();
+  for (int i = 0; i < 300; ++i) {
+    const bool wide = i % 2 == 0;
+    t.resize(24, wide ? 140 : 100);
+    // Only a wide list writes the year of its dates; a narrow one is drawn again from its first line.
+    ASSERT_TRUE(t.shows(wide ? "2026-" : "started (UTC)")) << "resize " << i << ": " << t.seen();
+  }
+  t.type("q");
+  EXPECT_EQ(t.exit_code(), 0);
+}
+
 }  // namespace
 }  // namespace telltale::cli

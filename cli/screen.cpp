@@ -1,7 +1,15 @@
 #include "screen.hpp"
 
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <clocale>
+#include <csignal>
+#include <cstdint>
 #include <string_view>
 
 #include "show.hpp"
@@ -9,7 +17,39 @@
 
 namespace telltale::cli {
 
+namespace {
+
+// Written by SIGWINCH's handler, read by next_key(). ncurses has a handler of its own, whose word is lost when the
+// signal comes between its last look and its wait for a key: the screen then keeps its old size until a key is pressed.
+int resized = -1;
+
+extern "C" void say_resized(int /*signal*/) {
+  const int before = errno;
+  const std::uint64_t one = 1;
+  if (::write(resized, &one, sizeof one) < 0) errno = before;  // full: it is said already
+}
+
+bool was_resized() {
+  std::uint64_t times = 0;
+  return ::read(resized, &times, sizeof times) == sizeof times;
+}
+
+void take_size() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+    ::resize_term(size.ws_row, size.ws_col);
+    ::clearok(curscr, TRUE);  // what the terminal shows now is unknown
+  }
+}
+
+}  // namespace
+
 terminal::terminal() {
+  resized = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  struct sigaction ours{};
+  ours.sa_handler = say_resized;
+  ours.sa_flags = SA_RESTART;
+  ::sigaction(SIGWINCH, &ours, &before_);
   ::setlocale(LC_ALL, "");
   // The bars are UTF-8 whatever the locale says.
   if (std::string_view(::setlocale(LC_CTYPE, nullptr)) == "C") ::setlocale(LC_CTYPE, "C.UTF-8");
@@ -18,6 +58,7 @@ terminal::terminal() {
   ::cbreak();
   ::noecho();
   ::keypad(stdscr, TRUE);
+  ::nodelay(stdscr, TRUE);  // next_key() waits
   ::curs_set(0);
   ::set_escdelay(50);
   if (::has_colors()) {
@@ -30,9 +71,29 @@ terminal::terminal() {
 }
 
 terminal::~terminal() {
-  if (screen_ == nullptr) return;
-  ::endwin();
-  ::delscreen(screen_);
+  if (screen_ != nullptr) {
+    ::endwin();
+    ::delscreen(screen_);
+  }
+  ::sigaction(SIGWINCH, &before_, nullptr);
+  ::close(resized);
+}
+
+int next_key() {
+  for (;;) {
+    if (was_resized()) {
+      take_size();
+      return KEY_RESIZE;
+    }
+    const int key = ::getch();
+    if (key != ERR) return key;
+    pollfd waits[2] = {{STDIN_FILENO, POLLIN, 0}, {resized, POLLIN, 0}};
+    if (::poll(waits, 2, -1) < 0) {
+      if (errno != EINTR) return ERR;
+    } else if ((waits[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
+      return ::getch();  // a last key, or none: the terminal is gone
+    }
+  }
 }
 
 attr_t in_colour(colours c) {
@@ -69,7 +130,7 @@ bool read_line(const std::string& prompt, std::string& text) {
     ::curs_set(1);
     ::move(static_cast<int>(height()) - 1, static_cast<int>(columns(prompt) + columns(typed.substr(from))));
     ::refresh();
-    const int key = ::getch();
+    const int key = next_key();
     ::curs_set(0);
     if (key == 27 || key == ERR) return false;
     if (key == '\n' || key == KEY_ENTER) break;

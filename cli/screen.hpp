@@ -2,6 +2,7 @@
 // replace functions of everybody's, so nothing else includes it.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <string>
 
@@ -11,7 +12,7 @@
 
 namespace telltale::cli {
 
-// Takes the terminal while it lives. False where ncurses doesn't know it.
+// Takes the terminal and SIGWINCH while it lives, once at a time. False where ncurses doesn't know it.
 class terminal {
  public:
   terminal();
@@ -22,7 +23,12 @@ class terminal {
 
  private:
   SCREEN* screen_ = nullptr;
+  struct sigaction before_{};
 };
+
+// The next key; KEY_RESIZE when the terminal has another size, which height() and width() then say; ERR when it is
+// gone.
+int next_key();
 
 enum colours : short { failed_colour = 1, bar_colour = 2, head_colour = 3 };
 attr_t in_colour(colours c);

@@ -72,7 +72,7 @@ class viewer {
         }
       }
       draw_list(traces, c);
-      const int key = ::getch();
+      const int key = next_key();
       if (key == 'q' || key == 27 || key == ERR) return {};
       look = key == 'r' || (key == '/' && search());
       if (look || c.move(key, traces.size(), list_page()) || c.at >= traces.size()) continue;
@@ -176,7 +176,7 @@ class viewer {
     std::size_t skipped = 0;  // lines of the detail
     for (;;) {
       draw_waterfall(w, c, detail, skipped);
-      const int key = ::getch();
+      const int key = next_key();
       const std::size_t span = w.visible().empty() ? 0 : w.visible()[c.at];
       if (c.move(key, w.visible().size(), page_of(detail))) {
         skipped = 0;
@@ -286,7 +286,7 @@ class viewer {
         put(i - c.at, 0, lines[i], i == 0 ? A_BOLD : A_NORMAL);
       }
       foot("↑↓ move  Esc back  q quit");
-      const int key = ::getch();
+      const int key = next_key();
       if (key == 'q' || key == ERR) return next::quit;
       if (key == 27 || key == KEY_BACKSPACE || key == KEY_LEFT) return next::back;
       c.move(key, lines.size(), page);
