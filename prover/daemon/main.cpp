@@ -16,10 +16,10 @@
 #include "prover/daemon/cpu_device.hpp"
 #include "prover/daemon/http_routes.hpp"
 #include "prover/daemon/journal/journal_sqlite.hpp"
-#include "prover/daemon/memory_budget.hpp"
 #include "prover/daemon/rpc/server.hpp"
 #include "prover/daemon/service.hpp"
 #include "prover/daemon/witness_process.hpp"
+#include "prover/heap.hpp"
 
 TELLTALE_MODULE("prover::daemon");
 

@@ -1,7 +1,5 @@
 #include "prover/daemon/memory_budget.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,6 +7,8 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+
+#include "prover/heap.hpp"
 
 namespace prover::daemon {
 namespace {
@@ -90,10 +90,6 @@ std::size_t resident_memory() {
   return kilobytes_in(own_status, "RssAnon:").value_or(0);
 }
 
-void give_back_heap() {
-  malloc_trim(0);
-}
-
 peak_probe::peak_probe() {
   give_back_heap();
   std::ofstream clear("/proc/self/clear_refs");
@@ -105,15 +101,6 @@ std::optional<std::size_t> peak_probe::growth() const {
   const auto peak = kilobytes_in(own_status, "VmHWM:");
   if (!before_ || !peak) return std::nullopt;
   return *peak - std::min(*peak, *before_);
-}
-
-std::size_t kept_by_heap() {
-  return mallinfo2().fordblks;
-}
-
-void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
-  mallopt(M_TRIM_THRESHOLD, 128 << 20);
 }
 
 }  // namespace prover::daemon

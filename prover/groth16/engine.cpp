@@ -1,8 +1,6 @@
 // The public classes: they find out which curve is meant and call its code.
 #include "telltale/prover/engine.hpp"
 
-#include <malloc.h>
-
 #include <telltale/core/telltale.hpp>
 
 #include "prover/circuits/violation.hpp"
@@ -12,6 +10,7 @@
 #include "prover/groth16/key_cache.hpp"
 #include "prover/groth16/prove.hpp"
 #include "prover/groth16/states.hpp"
+#include "prover/heap.hpp"
 
 TELLTALE_MODULE("prover");
 
@@ -287,7 +286,7 @@ telltale::result<proving_key> engine::load_key(const std::string& path, key_chec
     span.fail("bad_key");
     return key;
   }
-  ::malloc_trim(0);  // what the checks worked with, up to a fifth of the key, is room for the first proof
+  give_back_heap();  // what the checks worked with, up to a fifth of the key, is room for the first proof
   span.set("bytes"_a = source->size(), "variables"_a = key->variables(), "domain"_a = key->domain_size());
   TELLTALE_INFO("loaded a key of {variables} variables over a domain of {domain}", "variables"_a = key->variables(),
                 "domain"_a = key->domain_size(), "curve"_a = telltale::text{name_of(key->curve())});
