@@ -1,6 +1,7 @@
 // What the service's threads do: load and unload keys, make witnesses, prove, write results down.
 #include <telltale/core/telltale.hpp>
 
+#include "prover/daemon/memory_budget.hpp"
 #include "prover/daemon/service_inside.hpp"
 #include "prover/heap.hpp"
 
